@@ -1,0 +1,26 @@
+//! cleartune finds the `trigger`, `keep` and `clear_at_least` of tool-result clearing that suit one team's own agent.
+//!
+//! Data flows one way: source → [`trace`] → [`replay`] → [`sweep`] → [`decide`] → [`report`].
+//! Everything here is pure: no files, clock, environment, global randomness or printing. The binary does those.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`trace`] | the transcript model and its file format `cleartune.trace/1` |
+//! | [`ingest`] | readers of agents' logs: bytes in, traces and a report of what was read out |
+//! | [`workload`] | the generator of synthetic transcripts |
+//! | [`policy`] | the config: which results are cleared, under which reading of the public record |
+//! | [`price`] | models, prices, windows |
+//! | [`replay`] | one trace under one config: history, cache, bill, report |
+//! | [`sweep`] | a grid of configs over many transcripts, on all cores |
+//! | [`decide`] | Pareto front, the choice, its spread |
+//! | [`report`] | CSV, JSON, terminal answer and pictures as bytes |
+
+pub mod decide;
+pub mod ingest;
+pub mod policy;
+pub mod price;
+pub mod replay;
+pub mod report;
+pub mod sweep;
+pub mod trace;
+pub mod workload;

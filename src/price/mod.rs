@@ -1,0 +1,5 @@
+//! Models by name, their prices, smallest cacheable prefix and window.
+
+mod prices;
+
+pub use prices::{PricePatch, Prices, Tier};

@@ -1,0 +1,112 @@
+//! Prices of one model, in USD per million tokens.
+
+use serde::{Deserialize, Serialize};
+
+/// Prices in USD per million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prices {
+    /// Uncached prompt tokens.
+    pub input: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache for up to 300,000 ms.
+    pub cache_write: f64,
+    /// Tokens written by a request whose TTL is longer.
+    pub cache_write_1h: f64,
+    /// Output tokens.
+    pub output: f64,
+    /// Replacements for larger prompts, applied in this order.
+    pub tiers: Vec<Tier>,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self { input: 3.0, cache_read: 0.3, cache_write: 3.75, cache_write_1h: 6.0, output: 15.0, tiers: Vec::new() }
+    }
+}
+
+/// Prices that replace the named ones for a request whose prompt is larger than `above`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tier {
+    /// Prompt tokens; the tier holds for more than this.
+    pub above: u64,
+    /// See [`Prices::input`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<f64>,
+    /// See [`Prices::cache_read`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// See [`Prices::cache_write`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+    /// See [`Prices::cache_write_1h`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<f64>,
+    /// See [`Prices::output`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<f64>,
+}
+
+/// What a config or a command line states of the price: a model's name, single prices, or both (the prices win).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PricePatch {
+    /// A model's name, from which prices, smallest cacheable prefix and window follow.
+    pub model: Option<String>,
+    /// See [`Prices::input`].
+    pub input: Option<f64>,
+    /// See [`Prices::cache_read`].
+    pub cache_read: Option<f64>,
+    /// See [`Prices::cache_write`].
+    pub cache_write: Option<f64>,
+    /// See [`Prices::cache_write_1h`].
+    pub cache_write_1h: Option<f64>,
+    /// See [`Prices::output`].
+    pub output: Option<f64>,
+    /// See [`Prices::tiers`].
+    pub tiers: Option<Vec<Tier>>,
+}
+
+impl PricePatch {
+    /// `base` with the prices that are stated here.
+    pub fn over(&self, base: Prices) -> Prices {
+        Prices {
+            input: self.input.unwrap_or(base.input),
+            cache_read: self.cache_read.unwrap_or(base.cache_read),
+            cache_write: self.cache_write.unwrap_or(base.cache_write),
+            cache_write_1h: self.cache_write_1h.unwrap_or(base.cache_write_1h),
+            output: self.output.unwrap_or(base.output),
+            tiers: self.tiers.clone().unwrap_or(base.tiers),
+        }
+    }
+
+    /// This patch with what `other` states where it states nothing.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            model: self.model.clone().or_else(|| other.model.clone()),
+            input: self.input.or(other.input),
+            cache_read: self.cache_read.or(other.cache_read),
+            cache_write: self.cache_write.or(other.cache_write),
+            cache_write_1h: self.cache_write_1h.or(other.cache_write_1h),
+            output: self.output.or(other.output),
+            tiers: self.tiers.clone().or_else(|| other.tiers.clone()),
+        }
+    }
+}
+
+impl Prices {
+    /// USD of one request at the prices for a prompt of `prompt` tokens.
+    pub fn cost(&self, prompt: u64, uncached: u64, read: u64, written: u64, output: u64, one_hour: bool) -> f64 {
+        let (mut input, mut cache_read, mut write_5m, mut write_1h, mut out) =
+            (self.input, self.cache_read, self.cache_write, self.cache_write_1h, self.output);
+        for tier in self.tiers.iter().filter(|t| prompt > t.above) {
+            input = tier.input.unwrap_or(input);
+            cache_read = tier.cache_read.unwrap_or(cache_read);
+            write_5m = tier.cache_write.unwrap_or(write_5m);
+            write_1h = tier.cache_write_1h.unwrap_or(write_1h);
+            out = tier.output.unwrap_or(out);
+        }
+        let write = if one_hour { write_1h } else { write_5m };
+        (uncached as f64 * input + read as f64 * cache_read + written as f64 * write + output as f64 * out) / 1e6
+    }
+}

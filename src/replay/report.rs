@@ -1,0 +1,135 @@
+//! What a replay reports. Names and meaning are fixed.
+
+use serde::Serialize;
+
+/// The report on one trace under one config.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Id of the trace.
+    pub id: String,
+    /// Sums over the rows.
+    pub totals: Totals,
+    /// One row a request sent, in the order sent.
+    pub requests: Vec<Row>,
+}
+
+/// Whether a request stands in the trace or was caused by a cleared result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowKind {
+    /// A request of the trace.
+    Original,
+    /// One that fetches cleared results again.
+    Refetch,
+}
+
+/// One request as sent. Sizes in tokens.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Index of the original request, for both kinds.
+    pub request: u32,
+    /// Original or re-fetch.
+    pub kind: RowKind,
+    /// Start, milliseconds.
+    pub at_ms: i64,
+    /// Unedited size of the history.
+    pub original_tokens: u64,
+    /// What is sent; the sum of `cache_read`, `cache_write` and `uncached`.
+    pub prompt_tokens: u64,
+    /// Uses that are cleared in this prompt.
+    pub cleared_uses: u64,
+    /// Those that were not in the previous row's.
+    pub newly_cleared: u64,
+    /// Unedited minus edited tokens of the newly cleared, with their sign.
+    pub freed_tokens: i64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache.
+    pub cache_write: u64,
+    /// Prompt tokens neither read nor written.
+    pub uncached: u64,
+    /// Tokens answered.
+    pub output_tokens: u64,
+    /// What the cache would have given under the previous row's cleared set, less what it gave.
+    pub invalidated_tokens: u64,
+    /// Uses fetched again by this row.
+    pub refetched: u64,
+    /// Those of `costly` tools.
+    pub costly_refetched: u64,
+    /// Missing results whose tool cannot be called again.
+    pub lost: u64,
+    /// Missing results when no re-fetch round was left.
+    pub unmet: u64,
+    /// USD.
+    pub cost_usd: f64,
+}
+
+/// Sums over the rows of one report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Rows, re-fetch requests included.
+    pub requests: u64,
+    /// Rows that fetch again.
+    pub refetch_requests: u64,
+    /// Uses fetched again.
+    pub refetches: u64,
+    /// Those of `costly` tools.
+    pub costly_refetches: u64,
+    /// Needs of results that are gone.
+    pub lost_needs: u64,
+    /// Needs still missing after the allowed rounds.
+    pub unmet_needs: u64,
+    /// Rows whose cleared set holds a use that the previous row's did not.
+    pub clear_events: u64,
+    /// Newly cleared uses, summed.
+    pub cleared_uses: u64,
+    /// Freed tokens, summed with their sign.
+    pub freed_tokens: i64,
+    /// Clear events that made the cache give less.
+    pub cache_invalidations: u64,
+    /// Tokens that the cache gave less.
+    pub invalidated_tokens: u64,
+    /// Prompt tokens sent.
+    pub prompt_tokens: u64,
+    /// Prompt tokens read from the cache.
+    pub cache_read_tokens: u64,
+    /// Prompt tokens written to the cache.
+    pub cache_write_tokens: u64,
+    /// Prompt tokens neither read nor written.
+    pub uncached_tokens: u64,
+    /// Tokens answered.
+    pub output_tokens: u64,
+    /// The largest prompt.
+    pub peak_prompt_tokens: u64,
+    /// USD.
+    pub cost_usd: f64,
+    /// `request` of the first row whose prompt + output exceeds the window; `None`: none does, or no window is known.
+    pub first_overflow: Option<u32>,
+}
+
+impl Totals {
+    /// Adds one row. `window`: the context window in tokens.
+    pub fn add(&mut self, row: &Row, window: Option<u64>) {
+        self.requests += 1;
+        self.refetch_requests += u64::from(row.kind == RowKind::Refetch);
+        self.refetches += row.refetched;
+        self.costly_refetches += row.costly_refetched;
+        self.lost_needs += row.lost;
+        self.unmet_needs += row.unmet;
+        self.clear_events += u64::from(row.newly_cleared > 0);
+        self.cleared_uses += row.newly_cleared;
+        self.freed_tokens += row.freed_tokens;
+        self.cache_invalidations += u64::from(row.invalidated_tokens > 0);
+        self.invalidated_tokens += row.invalidated_tokens;
+        self.prompt_tokens += row.prompt_tokens;
+        self.cache_read_tokens += row.cache_read;
+        self.cache_write_tokens += row.cache_write;
+        self.uncached_tokens += row.uncached;
+        self.output_tokens += row.output_tokens;
+        self.peak_prompt_tokens = self.peak_prompt_tokens.max(row.prompt_tokens);
+        self.cost_usd += row.cost_usd;
+        if self.first_overflow.is_none() && window.is_some_and(|w| row.prompt_tokens + row.output_tokens > w) {
+            self.first_overflow = Some(row.request);
+        }
+    }
+}

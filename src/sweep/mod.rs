@@ -1,0 +1,5 @@
+//! A grid of configs over many transcripts.
+
+mod rows;
+
+pub use rows::{ConfigRow, Derived, Knobs};

@@ -1,0 +1,92 @@
+//! What a sweep yields: one row a config.
+
+use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
+use crate::replay::Totals;
+
+/// The knobs of one config, as they stand in the first columns of `sweep.csv`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Knobs {
+    /// Name of the policy: `none`, or `clear_tool_uses_20250919`.
+    pub policy: String,
+    /// The edit; `None` for `none`.
+    pub edit: Option<ClearToolUses>,
+}
+
+impl Knobs {
+    /// The config that never clears.
+    pub fn none() -> Self {
+        Self { policy: "none".to_owned(), edit: None }
+    }
+
+    /// The API's edit.
+    pub fn api(edit: ClearToolUses) -> Self {
+        Self { policy: "clear_tool_uses_20250919".to_owned(), edit: Some(edit) }
+    }
+
+    /// Whether this is the row `none`.
+    pub fn is_none(&self) -> bool {
+        self.edit.is_none()
+    }
+
+    /// The trigger, if there is one.
+    pub fn trigger(&self) -> Option<Trigger> {
+        self.edit.as_ref().map(|e| e.trigger)
+    }
+
+    /// Newest uses kept.
+    pub fn keep(&self) -> Option<u32> {
+        self.edit.as_ref().map(|e| e.keep)
+    }
+
+    /// Tokens that one clear has to free.
+    pub fn clear_at_least(&self) -> Option<u64> {
+        self.edit.as_ref().map(|e| e.clear_at_least)
+    }
+
+    /// `exclude_tools` joined by `|`.
+    pub fn exclude_tools(&self) -> String {
+        self.edit.as_ref().map_or_else(String::new, |e| e.exclude_tools.join("|"))
+    }
+
+    /// `clear_tool_inputs` as a cell: empty for `none`, `true`, `false`, or tool names joined by `|`.
+    pub fn clear_tool_inputs(&self) -> String {
+        match self.edit.as_ref().map(|e| &e.clear_tool_inputs) {
+            None => String::new(),
+            Some(ClearToolInputs::No) => "false".to_owned(),
+            Some(ClearToolInputs::Yes) => "true".to_owned(),
+            Some(ClearToolInputs::Tools(tools)) => tools.join("|"),
+        }
+    }
+}
+
+/// Columns that people decide by. `None`: not applicable (a division by zero).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Derived {
+    /// Cost over the cost of `none` on the same transcripts.
+    pub cost_vs_none: Option<f64>,
+    /// Freed tokens over invalidated tokens.
+    pub freed_per_invalidated: Option<f64>,
+    /// Re-fetches per 100 original requests.
+    pub refetches_per_100_requests: Option<f64>,
+    /// Clear events per 100 original requests.
+    pub clear_events_per_100_requests: Option<f64>,
+    /// Cache-written tokens over the largest prompt, both summed over the transcripts.
+    pub rewrite_factor: Option<f64>,
+    /// Cache-read tokens over prompt tokens.
+    pub cache_read_share: Option<f64>,
+}
+
+/// One config over all transcripts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigRow {
+    /// The config.
+    pub knobs: Knobs,
+    /// How many transcripts were replayed.
+    pub transcripts: u64,
+    /// Totals summed over the transcripts; `peak_prompt_tokens` is the largest. `first_overflow` is unused.
+    pub totals: Totals,
+    /// Transcripts that overflow the window.
+    pub overflowed_transcripts: u64,
+    /// Derived columns.
+    pub derived: Derived,
+}

@@ -1,0 +1,145 @@
+//! The file form of a trace: plain serde types, one JSON object a line.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Refetch;
+
+/// The schema string that this version reads and writes.
+pub const SCHEMA: &str = "cleartune.trace/1";
+
+/// One transcript, content-free: sizes in tokens, times in milliseconds, tool names and links between blocks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Unique among the transcripts of one run.
+    pub id: String,
+    /// The session that this transcript is a part of (sub-agents, parts between compactions); absent: its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model's name as the log spells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tokens of tools + system prompt.
+    pub base_tokens: u32,
+    /// The context window in tokens, as the log states it. The replay itself ignores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// Free-form origin (log format, file hash, workload and seed). The replay ignores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<serde_json::Value>,
+    /// What is known of the tools, by name; one that is absent can be re-fetched.
+    #[serde(default)]
+    pub tools: BTreeMap<String, ToolDoc>,
+    /// The model calls, in the order sent.
+    pub requests: Vec<RequestDoc>,
+}
+
+/// What is known of one tool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolDoc {
+    /// Whether a cleared result can be had again.
+    #[serde(default)]
+    pub refetch: Refetch,
+}
+
+/// One model call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestDoc {
+    /// Start of the request, milliseconds from any origin.
+    #[serde(default)]
+    pub at_ms: i64,
+    /// What the client appended since the previous request's output: `user` and `result` blocks.
+    #[serde(default)]
+    pub input: Vec<Block>,
+    /// What the model answered: `thinking`, `text` and `use` blocks.
+    #[serde(default)]
+    pub output: Vec<Block>,
+    /// Uses whose results the output draws on, beyond the moment that the result first arrived.
+    #[serde(default)]
+    pub needs: Vec<u64>,
+    /// A natural invalidation before this request: entries with a prefix of more tokens than this are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_above: Option<u64>,
+    /// How long cache entries live that this request writes or hits, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<i64>,
+    /// What the provider recorded. The replay ignores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// One block of a prompt. Which fields belong to which `kind`: see the constructors.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// `user`, `result`, `thinking`, `text` or `use`.
+    pub kind: String,
+    /// `use` and `result`: the id of the tool use.
+    #[serde(default, rename = "use", skip_serializing_if = "Option::is_none")]
+    pub use_id: Option<u64>,
+    /// `use`: the tool's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Size in tokens.
+    pub tokens: u32,
+    /// `result`: UTF-8 size of a text-only result; absent: not text, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+impl Block {
+    fn plain(kind: &str, tokens: u32) -> Self {
+        Self { kind: kind.to_owned(), tokens, ..Self::default() }
+    }
+
+    /// A user's own words (or any client-side text that is not a tool result).
+    pub fn user(tokens: u32) -> Self {
+        Self::plain("user", tokens)
+    }
+
+    /// The result of tool use `use_id`.
+    pub fn result(use_id: u64, tokens: u32, bytes: Option<u64>) -> Self {
+        Self { use_id: Some(use_id), bytes, ..Self::plain("result", tokens) }
+    }
+
+    /// The model's thinking.
+    pub fn thinking(tokens: u32) -> Self {
+        Self::plain("thinking", tokens)
+    }
+
+    /// The model's words.
+    pub fn text(tokens: u32) -> Self {
+        Self::plain("text", tokens)
+    }
+
+    /// A call of `tool`; `use_id` is unique within the transcript.
+    pub fn tool_use(use_id: u64, tool: &str, tokens: u32) -> Self {
+        Self { use_id: Some(use_id), tool: Some(tool.to_owned()), ..Self::plain("use", tokens) }
+    }
+}
+
+/// Tokens as the provider recorded them, disjoint: their sum without `output` is the whole prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Uncached prompt tokens.
+    pub input: u64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache for 5 minutes.
+    #[serde(default)]
+    pub cache_write_5m: u64,
+    /// Prompt tokens written to the cache for an hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
+    /// Output tokens.
+    pub output: u64,
+}
+
+impl Usage {
+    /// The whole prompt in tokens.
+    pub fn prompt(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
+    }
+}
