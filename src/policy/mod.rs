@@ -6,6 +6,7 @@
 mod assume;
 mod config;
 mod parse;
+pub mod select;
 
 pub use assume::{Assume, KeepCounts, Memory, Selection, TriggerCmp};
 pub use config::{Cache, CacheMode, CachePatch, ClearToolInputs, ClearToolUses, Config, Settings, Trigger};

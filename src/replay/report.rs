@@ -14,17 +14,18 @@ pub struct Report {
 }
 
 /// Whether a request stands in the trace or was caused by a cleared result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowKind {
     /// A request of the trace.
+    #[default]
     Original,
     /// One that fetches cleared results again.
     Refetch,
 }
 
 /// One request as sent. Sizes in tokens.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Row {
     /// Index of the original request, for both kinds.
     pub request: u32,

@@ -1,1 +1,4 @@
 //! One test binary; a module a subject.
+
+mod golden;
+mod shared;

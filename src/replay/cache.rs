@@ -1,0 +1,193 @@
+//! The prompt cache: which prefixes are held, what a prompt reads, what it writes.
+//!
+//! Two prefixes are the same if they hold the same blocks in the same cleared state. As every prompt of a replay is a
+//! prefix of one growing history, a prefix is a path in a binary tree: at each block, cleared or not. Its node *is* the
+//! content, so that comparing prefixes is comparing node numbers, exactly and without hashing.
+
+use super::history::History;
+use crate::policy::{Cache, CacheMode};
+use crate::trace::NONE;
+
+/// One prefix content.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// The contents one block longer: that block as it is, and cleared.
+    next: [u32; 2],
+    tokens: u64,
+    /// Whether an entry for this content is held, and since when, for how long.
+    held: bool,
+    last_used: i64,
+    ttl: i64,
+}
+
+/// When a request reads and writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct When {
+    pub now: i64,
+    pub ttl: i64,
+    /// The tokens that the provider still serves after a natural invalidation; 0 without one.
+    pub floor: u64,
+}
+
+/// The cache of one replay.
+#[derive(Debug, Default)]
+pub(super) struct PromptCache {
+    nodes: Vec<Node>,
+    /// Nodes that hold, or held, an entry.
+    entries: Vec<u32>,
+    /// By position: the node of the prompt's prefix that ends with it.
+    path: Vec<u32>,
+    /// The same for the hypothetical prompt, from position `other_from` on.
+    other: Vec<u32>,
+    other_from: usize,
+    breakpoints: Vec<u32>,
+}
+
+impl PromptCache {
+    /// Empties the cache, keeping its memory.
+    pub fn reset(&mut self, base_tokens: u64) {
+        self.nodes.clear();
+        self.nodes.push(Node { next: [NONE; 2], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
+        self.entries.clear();
+        self.path.clear();
+        self.path.push(0);
+    }
+
+    /// Drops every entry whose prefix is longer than `tokens`.
+    pub fn flush_above(&mut self, tokens: u64) {
+        let nodes = &mut self.nodes;
+        self.entries.retain(|&node| {
+            let node = &mut nodes[node as usize];
+            node.held &= node.tokens <= tokens;
+            node.held
+        });
+    }
+
+    /// Follows the prompt: `history` with its cleared set, which differs from the last one followed from position
+    /// `changed_from` on at the earliest (or only by new blocks).
+    pub fn follow(&mut self, history: &History, changed_from: Option<u32>) {
+        let known = changed_from.map_or(self.path.len(), |p| self.path.len().min(p as usize));
+        self.path.truncate(known);
+        let mut path = std::mem::take(&mut self.path);
+        self.extend(&mut path, known, history, &history.cleared, 0);
+        self.path = path;
+    }
+
+    /// Follows the hypothetical prompt: the same history under the cleared set `before`, which differs from the
+    /// prompt's from position `changed_from` on.
+    pub fn follow_other(&mut self, history: &History, before: &[bool], changed_from: u32) {
+        let mut other = std::mem::take(&mut self.other);
+        other.clear();
+        self.other_from = changed_from as usize;
+        self.extend(&mut other, changed_from as usize, history, before, changed_from as usize);
+        self.other = other;
+    }
+
+    /// Appends to `nodes_at` the nodes of positions `from..`; it holds those of positions `offset..from`.
+    fn extend(&mut self, nodes_at: &mut Vec<u32>, from: usize, history: &History, cleared: &[bool], offset: usize) {
+        let mut node = if from > offset { nodes_at[from - offset - 1] } else { self.path[from - 1] };
+        let mut block = history.position_ends[from - 1] as usize;
+        for &end in &history.position_ends[from..] {
+            for b in &history.blocks[block..end as usize] {
+                let is_cleared = b.cleared_with != NONE && cleared[b.cleared_with as usize];
+                let next = self.nodes[node as usize].next[usize::from(is_cleared)];
+                node = if next == NONE { self.grow(node, is_cleared, if is_cleared { b.cleared_tokens } else { b.tokens }) } else { next };
+            }
+            block = end as usize;
+            nodes_at.push(node);
+        }
+    }
+
+    fn grow(&mut self, from: u32, is_cleared: bool, tokens: u32) -> u32 {
+        let next = self.nodes.len() as u32;
+        let tokens = self.nodes[from as usize].tokens + u64::from(tokens);
+        self.nodes[from as usize].next[usize::from(is_cleared)] = next;
+        self.nodes.push(Node { next: [NONE; 2], tokens, held: false, last_used: 0, ttl: 0 });
+        next
+    }
+
+    /// Marks the breakpoints of the prompt that was followed: last position first.
+    pub fn mark_breakpoints(&mut self, history: &History, cache: &Cache) {
+        self.breakpoints.clear();
+        let last = history.last_position();
+        self.breakpoints.push(last);
+        let further = cache.tail_breakpoints.saturating_sub(1) as usize;
+        self.breakpoints.extend(history.user_message_ends.iter().rev().filter(|&&end| end < last).take(further));
+        if cache.system_breakpoint && self.breakpoints.last() != Some(&0) {
+            self.breakpoints.push(0);
+        }
+    }
+
+    /// Tokens that the prompt reads; an entry that is hit lives on from now.
+    pub fn read(&mut self, cache: &Cache, when: When) -> u64 {
+        let hit = self.find(cache, when.now, |cache, position| cache.path[position as usize]);
+        let tokens = hit.map_or(0, |node| self.nodes[node as usize].tokens);
+        if tokens < when.floor {
+            return when.floor;
+        }
+        if let Some(node) = hit {
+            self.touch(node, when);
+        }
+        tokens
+    }
+
+    /// Tokens that the hypothetical prompt would read; refreshes nothing.
+    pub fn read_other(&self, cache: &Cache, when: When) -> u64 {
+        let hit = self.find(cache, when.now, |cache, position| match (position as usize).checked_sub(cache.other_from) {
+            Some(i) => cache.other[i],
+            None => cache.path[position as usize],
+        });
+        hit.map_or(0, |node| self.nodes[node as usize].tokens).max(when.floor)
+    }
+
+    fn find(&self, cache: &Cache, now: i64, node_at: impl Fn(&Self, u32) -> u32) -> Option<u32> {
+        let live = |position: u32| {
+            let node = node_at(self, position);
+            let entry = &self.nodes[node as usize];
+            (entry.held && now.saturating_sub(entry.last_used) <= entry.ttl).then_some(node)
+        };
+        match cache.mode {
+            CacheMode::Off => None,
+            CacheMode::Prefix => (0..=self.breakpoints[0]).rev().find_map(live),
+            CacheMode::Entries => self
+                .breakpoints
+                .iter()
+                .find_map(|&breakpoint| (0..=breakpoint).rev().take(cache.lookback as usize).find_map(live)),
+        }
+    }
+
+    /// Writes the entries of the prompt.
+    pub fn write(&mut self, cache: &Cache, when: When) {
+        match cache.mode {
+            CacheMode::Off => {}
+            CacheMode::Entries => {
+                for i in 0..self.breakpoints.len() {
+                    let node = self.path[self.breakpoints[i] as usize];
+                    self.write_one(node, cache.min_tokens, when);
+                }
+            }
+            CacheMode::Prefix => {
+                for position in 0..self.path.len() {
+                    self.write_one(self.path[position], cache.min_tokens, when);
+                }
+            }
+        }
+    }
+
+    fn write_one(&mut self, node: u32, min_tokens: u64, when: When) {
+        if self.nodes[node as usize].tokens < min_tokens {
+            return;
+        }
+        if !self.nodes[node as usize].held {
+            self.nodes[node as usize].held = true;
+            self.entries.push(node);
+        }
+        self.touch(node, when);
+    }
+
+    fn touch(&mut self, node: u32, when: When) {
+        let entry = &mut self.nodes[node as usize];
+        entry.last_used = when.now;
+        entry.ttl = when.ttl;
+    }
+}

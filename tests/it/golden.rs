@@ -1,0 +1,90 @@
+//! Worked cases: a trace, a config and the report that must come out, integers exactly and dollars to 1e-9.
+
+use std::path::Path;
+
+use cleartune::policy::{self, Settings};
+use cleartune::replay::replay;
+use cleartune::trace::parse_line;
+use serde_json::Value;
+
+/// Compares a report with what is expected; every expected field has to be there.
+fn differences(path: &str, got: &Value, want: &Value, out: &mut Vec<String>) {
+    match (got, want) {
+        (Value::Object(got), Value::Object(want)) => {
+            for (key, want) in want {
+                differences(&format!("{path}.{key}"), got.get(key).unwrap_or(&Value::Null), want, out);
+            }
+        }
+        (Value::Array(got), Value::Array(want)) => {
+            if got.len() != want.len() {
+                out.push(format!("{path}: {} rows, expected {}", got.len(), want.len()));
+            }
+            for (i, (got, want)) in got.iter().zip(want).enumerate() {
+                differences(&format!("{path}[{i}]"), got, want, out);
+            }
+        }
+        (Value::Number(got), Value::Number(want)) if path.ends_with("cost_usd") => {
+            let (got, want) = (got.as_f64().unwrap(), want.as_f64().unwrap());
+            if (got - want).abs() > 1e-9 * want.abs() {
+                out.push(format!("{path}: {got}, expected {want}"));
+            }
+        }
+        (got, want) if got == want => {}
+        (got, want) => out.push(format!("{path}: {got}, expected {want}")),
+    }
+}
+
+
+fn settings_of(config: &Value) -> Settings {
+    use cleartune::policy::*;
+    let mut st = Settings::default();
+    let merge = |base: Value, over: &Value| { let mut b = base; if let Some(o) = over.as_object() { for (k,v) in o { b[k]=v.clone(); } } b };
+    st.assume = serde_json::from_value(merge(serde_json::to_value(Assume::default()).unwrap(), &config["assume"])).unwrap();
+    st.cache = serde_json::from_value(merge(serde_json::to_value(Cache::default()).unwrap(), &config["cache"])).unwrap();
+    st.prices = serde_json::from_value(merge(serde_json::to_value(cleartune::price::Prices::default()).unwrap(), &config["price"])).unwrap();
+    st.context_window = config["context_window"].as_u64();
+    if let Some(e) = config["context_management"]["edits"].as_array().and_then(|a| a.iter().find(|e| e["type"]=="clear_tool_uses_20250919")) {
+        let mut c = ClearToolUses::default();
+        if let Some(v) = e["trigger"]["value"].as_u64() { c.trigger = if e["trigger"]["type"]=="tool_uses" { Trigger::ToolUses(v) } else { Trigger::InputTokens(v) }; }
+        if let Some(v) = e["keep"]["value"].as_u64() { c.keep = v as u32; }
+        if let Some(v) = e["clear_at_least"]["value"].as_u64() { c.clear_at_least = v; }
+        if let Some(v) = e["exclude_tools"].as_array() { c.exclude_tools = v.iter().map(|x| x.as_str().unwrap().to_string()).collect(); }
+        match &e["clear_tool_inputs"] { Value::Bool(true) => c.clear_tool_inputs = ClearToolInputs::Yes, Value::Array(v) => c.clear_tool_inputs = ClearToolInputs::Tools(v.iter().map(|x| x.as_str().unwrap().to_string()).collect()), _ => {} }
+        st.edit = Some(c);
+    }
+    st
+}
+
+/// Runs the cases of one file; returns how many, and what differs.
+fn run(file: &Path) -> (usize, Vec<String>) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let name = case["name"].as_str().unwrap();
+        let (_, trace) = parse_line(case["trace"].to_string().as_bytes()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let report = serde_json::to_value(replay(&trace, &settings_of(&case["config"]))).unwrap();
+        let before = out.len();
+        differences(name, &report, &case["expect"], &mut out);
+        out.truncate(before + 5);
+    }
+    (text.lines().count(), out)
+}
+
+#[test]
+fn worked_cases_hold() {
+    let (cases, wrong) = run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden.jsonl"));
+    assert!(cases >= 20, "only {cases} cases");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn worked_cases_of_the_larger_samples_hold() {
+    let Some(folder) = super::shared::folder("golden") else { return };
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        let (cases, wrong) = run(&file);
+        assert!(wrong.is_empty(), "{}: of {cases} cases\n{}", file.display(), wrong.join("\n"));
+    }
+}
