@@ -7,6 +7,7 @@ mod assume;
 mod config;
 mod parse;
 pub mod select;
+pub mod size;
 
 pub use assume::{Assume, KeepCounts, Memory, Selection, TriggerCmp};
 pub use config::{Cache, CacheMode, CachePatch, ClearToolInputs, ClearToolUses, Config, Settings, Trigger};

@@ -149,10 +149,9 @@ impl PromptCache {
         match cache.mode {
             CacheMode::Off => None,
             CacheMode::Prefix => (0..=self.breakpoints[0]).rev().find_map(live),
-            CacheMode::Entries => self
-                .breakpoints
-                .iter()
-                .find_map(|&breakpoint| (0..=breakpoint).rev().take(cache.lookback as usize).find_map(live)),
+            CacheMode::Entries => {
+                self.breakpoints.iter().find_map(|&breakpoint| (0..=breakpoint).rev().take(cache.lookback as usize).find_map(live))
+            }
         }
     }
 

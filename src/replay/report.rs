@@ -109,6 +109,28 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Adds the totals of another transcript: sums, the larger peak; `first_overflow` has no meaning over several.
+    pub fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.refetch_requests += other.refetch_requests;
+        self.refetches += other.refetches;
+        self.costly_refetches += other.costly_refetches;
+        self.lost_needs += other.lost_needs;
+        self.unmet_needs += other.unmet_needs;
+        self.clear_events += other.clear_events;
+        self.cleared_uses += other.cleared_uses;
+        self.freed_tokens += other.freed_tokens;
+        self.cache_invalidations += other.cache_invalidations;
+        self.invalidated_tokens += other.invalidated_tokens;
+        self.prompt_tokens += other.prompt_tokens;
+        self.cache_read_tokens += other.cache_read_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
+        self.uncached_tokens += other.uncached_tokens;
+        self.output_tokens += other.output_tokens;
+        self.peak_prompt_tokens = self.peak_prompt_tokens.max(other.peak_prompt_tokens);
+        self.cost_usd += other.cost_usd;
+    }
+
     /// Adds one row. `window`: the context window in tokens.
     pub fn add(&mut self, row: &Row, window: Option<u64>) {
         self.requests += 1;

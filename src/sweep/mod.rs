@@ -1,5 +1,13 @@
-//! A grid of configs over many transcripts.
+//! A grid of configs over many transcripts, on all cores.
 
+mod auto;
+mod axes;
+mod grid;
 mod rows;
+mod run;
 
+pub use auto::{Auto, Profile};
+pub use axes::{Axis, AxisError};
+pub use grid::{Axes, Grid};
 pub use rows::{ConfigRow, Derived, Knobs};
+pub use run::{Block, Outcome, Transcript, run};

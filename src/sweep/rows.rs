@@ -76,6 +76,23 @@ pub struct Derived {
     pub cache_read_share: Option<f64>,
 }
 
+impl Derived {
+    /// Derives the columns. `peaks`: the largest prompts of the transcripts, summed; `cost_of_none`: USD of never
+    /// clearing on the same transcripts.
+    pub fn new(totals: &Totals, peaks: u64, cost_of_none: f64) -> Self {
+        let ratio = |a: f64, b: f64| (b != 0.0).then(|| a / b);
+        let originals = (totals.requests - totals.refetch_requests) as f64;
+        Self {
+            cost_vs_none: ratio(totals.cost_usd, cost_of_none),
+            freed_per_invalidated: ratio(totals.freed_tokens as f64, totals.invalidated_tokens as f64),
+            refetches_per_100_requests: ratio(100.0 * totals.refetches as f64, originals),
+            clear_events_per_100_requests: ratio(100.0 * totals.clear_events as f64, originals),
+            rewrite_factor: ratio(totals.cache_write_tokens as f64, peaks as f64),
+            cache_read_share: ratio(totals.cache_read_tokens as f64, totals.prompt_tokens as f64),
+        }
+    }
+}
+
 /// One config over all transcripts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigRow {

@@ -1,0 +1,100 @@
+//! The configs of a sweep.
+
+use super::{Auto, Axis, Knobs};
+use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
+
+/// What is asked for: the values of each knob. Default: `auto` for the numbers, no exclusions, inputs kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axes {
+    /// Values of `trigger`.
+    pub trigger: Axis,
+    /// Whether the trigger counts tool uses rather than input tokens.
+    pub trigger_counts_uses: bool,
+    /// Values of `keep`.
+    pub keep: Axis,
+    /// Values of `clear_at_least`; 0 is none.
+    pub clear_at_least: Axis,
+    /// Sets of excluded tools.
+    pub exclude_tools: Vec<Vec<String>>,
+    /// Values of `clear_tool_inputs`.
+    pub clear_tool_inputs: Vec<ClearToolInputs>,
+}
+
+impl Default for Axes {
+    fn default() -> Self {
+        Self {
+            trigger: Axis::Auto,
+            trigger_counts_uses: false,
+            keep: Axis::Auto,
+            clear_at_least: Axis::Auto,
+            exclude_tools: vec![Vec::new()],
+            clear_tool_inputs: vec![ClearToolInputs::No],
+        }
+    }
+}
+
+/// The configs of a sweep, `none` first, each once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grid {
+    /// The configs.
+    pub configs: Vec<Knobs>,
+}
+
+impl Grid {
+    /// Every combination of the axes' values, `none` before them and `further` after them, each config once.
+    pub fn new(axes: &Axes, auto: &Auto, further: &[ClearToolUses]) -> Self {
+        let values = |axis: &Axis, auto: &[u64]| match axis {
+            Axis::Auto => auto.to_vec(),
+            Axis::Values(values) => values.clone(),
+        };
+        let triggers: Vec<Trigger> = if axes.trigger_counts_uses {
+            values(&axes.trigger, &auto.keep).into_iter().map(Trigger::ToolUses).collect()
+        } else {
+            values(&axes.trigger, &auto.trigger).into_iter().map(Trigger::InputTokens).collect()
+        };
+        let keeps = values(&axes.keep, &auto.keep);
+        let goals = values(&axes.clear_at_least, &auto.clear_at_least);
+        let mut configs = vec![Knobs::none()];
+        let mut seen = std::collections::HashSet::new();
+        let mut add = |edit: ClearToolUses| {
+            if seen.insert(edit.clone()) {
+                configs.push(Knobs::api(edit));
+            }
+        };
+        for exclude_tools in &axes.exclude_tools {
+            for clear_tool_inputs in &axes.clear_tool_inputs {
+                for &trigger in &triggers {
+                    for &keep in &keeps {
+                        for &clear_at_least in &goals {
+                            add(ClearToolUses {
+                                trigger,
+                                keep: u32::try_from(keep).unwrap_or(u32::MAX),
+                                clear_at_least,
+                                exclude_tools: exclude_tools.clone(),
+                                clear_tool_inputs: clear_tool_inputs.clone(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        further.iter().for_each(|edit| add(edit.clone()));
+        Self { configs }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_is_first_and_nothing_stands_twice() {
+        let auto = Auto { trigger: vec![10, 20], keep: vec![3], clear_at_least: vec![0, 5] };
+        let grid = Grid::new(&Axes::default(), &auto, &[]);
+        assert!(grid.configs[0].is_none());
+        assert_eq!(grid.configs.len(), 1 + 4);
+        let known = grid.configs[2].edit.clone().unwrap();
+        let other = ClearToolUses { keep: 9, ..known.clone() };
+        assert_eq!(Grid::new(&Axes::default(), &auto, &[known, other]).configs.len(), 1 + 4 + 1);
+    }
+}

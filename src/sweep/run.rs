@@ -1,0 +1,146 @@
+//! Every config over every transcript.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use super::{ConfigRow, Derived, Knobs};
+use crate::policy::{ClearToolUses, Settings};
+use crate::replay::{Masks, Totals, plain};
+use crate::trace::Trace;
+
+/// One transcript with what it is replayed under, less the edit.
+#[derive(Debug, Clone)]
+pub struct Transcript {
+    /// The transcript.
+    pub trace: Trace,
+    /// Readings, cache, prices and window; its `edit` is not looked at.
+    pub settings: Settings,
+}
+
+/// The outcomes of one transcript, config by config.
+#[derive(Debug)]
+pub struct Block<'a> {
+    /// Index of the transcript.
+    pub transcript: usize,
+    /// One a config, in the grid's order.
+    pub totals: &'a [Totals],
+}
+
+/// What a sweep found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// One row a config, in the grid's order.
+    pub rows: Vec<ConfigRow>,
+    /// USD by transcript and config: `costs[transcript][config]`.
+    pub costs: Vec<Vec<f64>>,
+    /// How many transcripts were done; fewer than asked when the sweep was interrupted.
+    pub transcripts_done: usize,
+}
+
+/// Replays of one task: long enough that handing it out costs nothing, short enough for an even load.
+const CONFIGS_PER_TASK: usize = 64;
+
+/// Runs `configs` (the first is `none`) over `transcripts` on all threads of the current rayon pool.
+///
+/// `sink` gets each transcript's outcomes, in order. `progress` is told of every so many finished replays. When `stop`
+/// turns true, the transcripts done so far make the outcome. Sums are taken in the order of the transcripts, so the
+/// outcome is the same, to the bit, at any number of threads.
+///
+/// # Errors
+/// Whatever `sink` returns.
+pub fn run<E>(
+    transcripts: &[Transcript],
+    configs: &[Knobs],
+    stop: &AtomicBool,
+    progress: &(dyn Fn(u64) + Sync),
+    mut sink: impl FnMut(Block<'_>) -> Result<(), E>,
+) -> Result<Outcome, E> {
+    let mut sums = vec![Sum::default(); configs.len()];
+    let mut costs = Vec::with_capacity(transcripts.len());
+    // Enough transcripts at a time that all threads have work, few enough that outcomes held in memory stay few.
+    let tasks_per_transcript = configs.len().div_ceil(CONFIGS_PER_TASK);
+    let at_a_time = (rayon::current_num_threads() * 8).div_ceil(tasks_per_transcript).max(1);
+    for (first, chunk) in transcripts.chunks(at_a_time).enumerate().map(|(i, c)| (i * at_a_time, c)) {
+        let tasks: Vec<(usize, usize)> =
+            (0..chunk.len()).flat_map(|t| (0..tasks_per_transcript).map(move |c| (t, c * CONFIGS_PER_TASK))).collect();
+        let outcomes: Vec<Vec<Totals>> = tasks
+            .par_iter()
+            .map_init(plain::Engine::default, |engine, &(t, from)| {
+                if stop.load(Ordering::Relaxed) {
+                    return Vec::new();
+                }
+                let configs = &configs[from..configs.len().min(from + CONFIGS_PER_TASK)];
+                let totals = replay_each(engine, &chunk[t], configs);
+                progress(configs.len() as u64);
+                totals
+            })
+            .collect();
+        for (t, parts) in outcomes.chunks(tasks_per_transcript).enumerate() {
+            let totals: Vec<Totals> = parts.iter().flatten().cloned().collect();
+            if totals.len() < configs.len() {
+                return Ok(finish(configs, sums, costs));
+            }
+            sums.iter_mut().zip(&totals).for_each(|(sum, totals)| sum.add(totals));
+            costs.push(totals.iter().map(|t| t.cost_usd).collect());
+            sink(Block { transcript: first + t, totals: &totals })?;
+        }
+    }
+    Ok(finish(configs, sums, costs))
+}
+
+fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[Knobs]) -> Vec<Totals> {
+    let mut settings = transcript.settings.clone();
+    let mut masks = Masks::new(&transcript.trace, None);
+    let mut masks_of: Option<&ClearToolUses> = None;
+    configs
+        .iter()
+        .map(|knobs| {
+            if let Some(edit) = &knobs.edit {
+                // Neighbours in the grid name the same tools.
+                let same =
+                    masks_of.is_some_and(|of| of.exclude_tools == edit.exclude_tools && of.clear_tool_inputs == edit.clear_tool_inputs);
+                if !same {
+                    masks = Masks::new(&transcript.trace, Some(edit));
+                    masks_of = Some(edit);
+                }
+            }
+            settings.edit.clone_from(&knobs.edit);
+            engine.run(&transcript.trace, &masks, &settings, |_| {})
+        })
+        .collect()
+}
+
+/// Totals over transcripts.
+#[derive(Debug, Clone, Default)]
+struct Sum {
+    transcripts: u64,
+    totals: Totals,
+    peaks: u64,
+    overflowed: u64,
+}
+
+impl Sum {
+    fn add(&mut self, t: &Totals) {
+        self.transcripts += 1;
+        self.peaks += t.peak_prompt_tokens;
+        self.overflowed += u64::from(t.first_overflow.is_some());
+        self.totals.merge(t);
+    }
+}
+
+fn finish(configs: &[Knobs], sums: Vec<Sum>, costs: Vec<Vec<f64>>) -> Outcome {
+    let none = sums.first().map_or(0.0, |sum| sum.totals.cost_usd);
+    let rows = configs
+        .iter()
+        .zip(sums)
+        .map(|(knobs, sum)| ConfigRow {
+            knobs: knobs.clone(),
+            transcripts: sum.transcripts,
+            derived: Derived::new(&sum.totals, sum.peaks, none),
+            overflowed_transcripts: sum.overflowed,
+            totals: sum.totals,
+        })
+        .collect();
+    Outcome { rows, transcripts_done: costs.len(), costs }
+}
