@@ -104,8 +104,6 @@ fn before_kept<U>(edit: &ClearToolUses, assume: &Assume, uses: &[U], view: impl 
     match assume.keep_counts {
         KeepCounts::All => uses.len().saturating_sub(keep),
         KeepCounts::Clearable if keep == 0 => uses.len(),
-        KeepCounts::Clearable => {
-            uses.iter().enumerate().rev().filter(|(_, u)| view(u).clearable).nth(keep - 1).map_or(0, |(i, _)| i)
-        }
+        KeepCounts::Clearable => uses.iter().enumerate().rev().filter(|(_, u)| view(u).clearable).nth(keep - 1).map_or(0, |(i, _)| i),
     }
 }

@@ -1,0 +1,158 @@
+//! `sweep.json` and `replay --format json`.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::decide::{Choice, Spread, Verdict};
+use crate::replay::{Report, Totals};
+use crate::sweep::{ConfigRow, Outcome};
+
+/// The schema of `sweep.json`.
+pub const SWEEP_SCHEMA: &str = "cleartune.sweep/1";
+
+#[derive(Serialize)]
+struct SweepFile<'a> {
+    schema: &'static str,
+    version: &'a str,
+    answer: Option<Answer>,
+    rows: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    verdict: &'static str,
+    /// Index into `rows` of the config to run.
+    row: usize,
+    /// Index into `rows` of `none`.
+    none: usize,
+    /// Index into `rows` of the cheapest config besides `none` that loses nothing.
+    cheapest: Option<usize>,
+    saving: Option<SpreadFile>,
+    context_management: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct SpreadFile {
+    transcripts: usize,
+    worst: f64,
+    lower_quartile: f64,
+    median: f64,
+    upper_quartile: f64,
+    best: f64,
+    dearer_transcripts: usize,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    policy: &'a str,
+    trigger: Option<u64>,
+    trigger_type: Option<&'static str>,
+    keep: Option<u32>,
+    clear_at_least: Option<u64>,
+    exclude_tools: Option<&'a [String]>,
+    clear_tool_inputs: Option<Value>,
+    transcripts: u64,
+    #[serde(flatten)]
+    totals: TotalsFile<'a>,
+    overflowed_transcripts: u64,
+    cost_vs_none: Option<f64>,
+    freed_tokens_per_invalidated_token: Option<f64>,
+    refetches_per_100_requests: Option<f64>,
+    clear_events_per_100_requests: Option<f64>,
+    rewrite_factor: Option<f64>,
+    cache_read_share: Option<f64>,
+}
+
+/// Totals over transcripts: `first_overflow` has no meaning there.
+struct TotalsFile<'a>(&'a Totals);
+
+impl Serialize for TotalsFile<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let Ok(Value::Object(all)) = serde_json::to_value(self.0) else {
+            return Err(serde::ser::Error::custom("totals are an object"));
+        };
+        let mut map = serializer.serialize_map(None)?;
+        for name in super::csv::TOTALS {
+            map.serialize_entry(name, &all[name])?;
+        }
+        map.end()
+    }
+}
+
+/// `sweep.json`: the answer and one row a config, under the names of `sweep.csv`.
+pub fn sweep(version: &str, outcome: &Outcome, choice: Option<&Choice>) -> Vec<u8> {
+    let file = SweepFile {
+        schema: SWEEP_SCHEMA,
+        version,
+        answer: choice.map(|choice| answer(outcome, choice)),
+        rows: outcome.rows.iter().map(row).collect(),
+    };
+    let mut bytes = serde_json::to_vec_pretty(&file).expect("keys are strings");
+    bytes.push(b'\n');
+    bytes
+}
+
+fn answer(outcome: &Outcome, choice: &Choice) -> Answer {
+    Answer {
+        verdict: match choice.verdict {
+            Verdict::Clear => "clear",
+            Verdict::ClearToFit => "clear_to_fit",
+            Verdict::DoNotClear => "do_not_clear",
+        },
+        row: choice.row,
+        none: choice.none,
+        cheapest: choice.cheapest,
+        saving: choice.spread.map(spread),
+        context_management: outcome.rows[choice.row].knobs.edit.as_ref().map(crate::policy::paste::context_management),
+    }
+}
+
+fn spread(s: Spread) -> SpreadFile {
+    SpreadFile {
+        transcripts: s.transcripts,
+        worst: s.worst,
+        lower_quartile: s.lower,
+        median: s.median,
+        upper_quartile: s.upper,
+        best: s.best,
+        dearer_transcripts: s.dearer,
+    }
+}
+
+fn row(row: &ConfigRow) -> Row<'_> {
+    use crate::policy::ClearToolInputs;
+    let edit = row.knobs.edit.as_ref();
+    Row {
+        policy: &row.knobs.policy,
+        trigger: edit.map(|e| e.trigger.value()),
+        trigger_type: edit.map(|e| e.trigger.type_name()),
+        keep: edit.map(|e| e.keep),
+        clear_at_least: edit.map(|e| e.clear_at_least),
+        exclude_tools: edit.map(|e| e.exclude_tools.as_slice()),
+        clear_tool_inputs: edit.map(|e| match &e.clear_tool_inputs {
+            ClearToolInputs::No => Value::Bool(false),
+            ClearToolInputs::Yes => Value::Bool(true),
+            ClearToolInputs::Tools(tools) => Value::from(tools.clone()),
+        }),
+        transcripts: row.transcripts,
+        totals: TotalsFile(&row.totals),
+        overflowed_transcripts: row.overflowed_transcripts,
+        cost_vs_none: row.derived.cost_vs_none,
+        freed_tokens_per_invalidated_token: row.derived.freed_per_invalidated,
+        refetches_per_100_requests: row.derived.refetches_per_100_requests,
+        clear_events_per_100_requests: row.derived.clear_events_per_100_requests,
+        rewrite_factor: row.derived.rewrite_factor,
+        cache_read_share: row.derived.cache_read_share,
+    }
+}
+
+/// `replay --format json`: one report a line.
+pub fn replay(reports: &[Report]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for report in reports {
+        serde_json::to_writer(&mut out, report).expect("keys are strings");
+        out.push(b'\n');
+    }
+    out
+}
