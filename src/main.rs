@@ -1,2 +1,12 @@
 //! The command line.
-fn main() {}
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run().unwrap_or_else(|error| {
+        eprintln!("cleartune: {error:#}");
+        ExitCode::from(2)
+    })
+}
