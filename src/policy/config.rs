@@ -99,8 +99,10 @@ pub enum CacheMode {
 pub struct Cache {
     /// Kind of caching.
     pub mode: CacheMode,
-    /// Lifetime of entries in milliseconds; `None`: the requests' own, else [`Cache::DEFAULT_TTL_MS`].
+    /// Lifetime of entries in milliseconds; `None`: the requests' own, else [`Cache::default_ttl_ms`].
     pub ttl_ms: Option<i64>,
+    /// Lifetime of entries of a request that states none, milliseconds: the provider's default.
+    pub default_ttl_ms: i64,
     /// Positions walked back from a breakpoint, the breakpoint included.
     pub lookback: u32,
     /// Smallest prefix that is cached, in tokens.
@@ -116,6 +118,11 @@ pub struct Cache {
 impl Cache {
     /// Five minutes.
     pub const DEFAULT_TTL_MS: i64 = 300_000;
+
+    /// Lifetime of the entries that a request writes or hits, milliseconds; `of_request`: what the request states.
+    pub fn ttl(&self, of_request: Option<i64>) -> i64 {
+        self.ttl_ms.or(of_request).unwrap_or(self.default_ttl_ms)
+    }
 }
 
 impl Default for Cache {
@@ -123,6 +130,7 @@ impl Default for Cache {
         Self {
             mode: CacheMode::default(),
             ttl_ms: None,
+            default_ttl_ms: Self::DEFAULT_TTL_MS,
             lookback: 20,
             min_tokens: 1024,
             system_breakpoint: true,
@@ -157,6 +165,7 @@ impl CachePatch {
         Cache {
             mode: self.mode.unwrap_or(base.mode),
             ttl_ms: self.ttl_ms.or(base.ttl_ms),
+            default_ttl_ms: base.default_ttl_ms,
             lookback: self.lookback.unwrap_or(base.lookback),
             min_tokens: self.min_tokens.unwrap_or(base.min_tokens),
             system_breakpoint: self.system_breakpoint.unwrap_or(base.system_breakpoint),

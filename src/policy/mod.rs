@@ -5,10 +5,13 @@
 
 mod assume;
 mod config;
+mod edits;
+mod field;
 mod parse;
+mod paste;
 pub mod select;
 pub mod size;
 
 pub use assume::{Assume, KeepCounts, Memory, Selection, TriggerCmp};
 pub use config::{Cache, CacheMode, CachePatch, ClearToolInputs, ClearToolUses, Config, Settings, Trigger};
-pub use parse::{ConfigError, from_json, from_toml};
+pub use parse::{ConfigError, from_json, from_toml, from_value};

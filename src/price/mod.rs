@@ -1,5 +1,14 @@
-//! Models by name, their prices, smallest cacheable prefix and window.
+//! Models by name, their prices, smallest cacheable prefix, lifetimes and window; and what a replay costs by them.
 
+mod catalogue;
+mod extract;
+mod names;
+mod overrides;
+mod patch;
 mod prices;
+mod resolve;
 
+pub use catalogue::{Catalogue, Model, Ttl};
+pub use patch::{Window, parse_ttl};
 pub use prices::{PricePatch, Prices, Tier};
+pub use resolve::{ModelNote, Origin, Overrides, PriceError, resolve};

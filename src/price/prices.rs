@@ -68,15 +68,36 @@ pub struct PricePatch {
 
 impl PricePatch {
     /// `base` with the prices that are stated here.
+    ///
+    /// A price that is stated without `tiers` holds for prompts of every size: the tiers of `base` keep only the others.
     pub fn over(&self, base: Prices) -> Prices {
+        let tiers = self.tiers.clone().unwrap_or_else(|| base.tiers.iter().filter_map(|tier| self.unstated(tier)).collect());
         Prices {
             input: self.input.unwrap_or(base.input),
             cache_read: self.cache_read.unwrap_or(base.cache_read),
             cache_write: self.cache_write.unwrap_or(base.cache_write),
             cache_write_1h: self.cache_write_1h.unwrap_or(base.cache_write_1h),
             output: self.output.unwrap_or(base.output),
-            tiers: self.tiers.clone().unwrap_or(base.tiers),
+            tiers,
         }
+    }
+
+    /// What is left of a tier without the prices that are stated here.
+    fn unstated(&self, tier: &Tier) -> Option<Tier> {
+        let left = Tier {
+            above: tier.above,
+            input: tier.input.filter(|_| self.input.is_none()),
+            cache_read: tier.cache_read.filter(|_| self.cache_read.is_none()),
+            cache_write: tier.cache_write.filter(|_| self.cache_write.is_none()),
+            cache_write_1h: tier.cache_write_1h.filter(|_| self.cache_write_1h.is_none()),
+            output: tier.output.filter(|_| self.output.is_none()),
+        };
+        (left != Tier { above: tier.above, ..Tier::default() }).then_some(left)
+    }
+
+    /// Whether everything that a bill needs is stated one by one; the 1 h write only matters to those who use it.
+    pub fn is_complete(&self) -> bool {
+        [self.input, self.cache_read, self.cache_write, self.output].iter().all(Option::is_some)
     }
 
     /// This patch with what `other` states where it states nothing.
