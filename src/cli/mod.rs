@@ -1,21 +1,60 @@
 //! The commands: the only place that touches files, terminal and clock.
 
-pub mod models;
+mod axes;
+mod generate;
+mod import;
+mod manifest;
+mod models;
+pub mod output;
+mod progress;
+mod replay;
+mod settings;
+mod source;
+mod sweep;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
+/// Finds the trigger, keep and clear_at_least of tool-result clearing that suit your own agent
+///
+/// Without a command it does the main job: the grid over the shipped research-agent workload, with results under
+/// results/research_agent/ and a short answer on the terminal.
 #[derive(Debug, Parser)]
-#[command(version, about)]
-enum Cli {
+#[command(version, arg_required_else_help = false, max_term_width = 100, after_help = "Examples:
+  cleartune                                   the main job
+  cleartune sweep ~/.claude/projects          the same on your own logs
+  cleartune replay session.jsonl --trigger 60k --keep 5 --clear-at-least 20k
+
+Exit codes: 0 done; 1 a threshold was missed (--strict); 2 usage or input error.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Sweep(sweep::SweepArgs),
+    Replay(replay::ReplayArgs),
+    Generate(generate::GenerateArgs),
+    Import(import::ImportArgs),
     Models(models::ModelsArgs),
 }
 
 /// Parses the command line and runs the command.
+///
+/// # Errors
+/// Whatever the command could not do.
 pub fn run() -> anyhow::Result<ExitCode> {
-    match Cli::parse() {
-        Cli::Models(args) => models::run(&args)?,
+    let command = Cli::parse().command.unwrap_or_else(|| {
+        let main_job = Cli::parse_from(["cleartune", "sweep", "research_agent"]);
+        main_job.command.expect("the main job is a command")
+    });
+    match command {
+        Command::Sweep(args) => sweep::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Import(args) => import::run(&args),
+        Command::Models(args) => models::run(&args).map(|()| ExitCode::SUCCESS),
     }
-    Ok(ExitCode::SUCCESS)
 }

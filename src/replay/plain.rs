@@ -191,7 +191,7 @@ impl Engine {
         row.original_tokens = history.original_tokens;
         row.prompt_tokens = history.prompt_tokens();
 
-        let ttl = cache.ttl_ms.or(request.ttl_ms).unwrap_or(Cache::DEFAULT_TTL_MS);
+        let ttl = cache.ttl(request.ttl_ms);
         let floor = request.flush_above.map_or(0, |n| n.min(trace.base_tokens));
         let when = When { now: request.at_ms, ttl, floor };
         let caches = |prompt: u64| cache.mode != CacheMode::Off && prompt >= cache.min_tokens;

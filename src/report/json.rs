@@ -104,7 +104,10 @@ fn answer(outcome: &Outcome, choice: &Choice) -> Answer {
         none: choice.none,
         cheapest: choice.cheapest,
         saving: choice.spread.map(spread),
-        context_management: outcome.rows[choice.row].knobs.edit.as_ref().map(crate::policy::paste::context_management),
+        context_management: outcome.rows[choice.row].knobs.edit.as_ref().map(|edit| {
+            let object: Value = serde_json::from_str(&edit.to_json()).expect("the object to paste is JSON");
+            object["context_management"].clone()
+        }),
     }
 }
 

@@ -35,46 +35,14 @@ fn differences(path: &str, got: &Value, want: &Value, out: &mut Vec<String>) {
 }
 
 fn settings_of(config: &Value) -> Settings {
-    use cleartune::policy::*;
-    let mut st = Settings::default();
-    let merge = |base: Value, over: &Value| {
-        let mut b = base;
-        if let Some(o) = over.as_object() {
-            for (k, v) in o {
-                b[k] = v.clone();
-            }
-        }
-        b
-    };
-    st.assume = serde_json::from_value(merge(serde_json::to_value(Assume::default()).unwrap(), &config["assume"])).unwrap();
-    st.cache = serde_json::from_value(merge(serde_json::to_value(Cache::default()).unwrap(), &config["cache"])).unwrap();
-    st.prices =
-        serde_json::from_value(merge(serde_json::to_value(cleartune::price::Prices::default()).unwrap(), &config["price"])).unwrap();
-    st.context_window = config["context_window"].as_u64();
-    if let Some(e) =
-        config["context_management"]["edits"].as_array().and_then(|a| a.iter().find(|e| e["type"] == "clear_tool_uses_20250919"))
-    {
-        let mut c = ClearToolUses::default();
-        if let Some(v) = e["trigger"]["value"].as_u64() {
-            c.trigger = if e["trigger"]["type"] == "tool_uses" { Trigger::ToolUses(v) } else { Trigger::InputTokens(v) };
-        }
-        if let Some(v) = e["keep"]["value"].as_u64() {
-            c.keep = v as u32;
-        }
-        if let Some(v) = e["clear_at_least"]["value"].as_u64() {
-            c.clear_at_least = v;
-        }
-        if let Some(v) = e["exclude_tools"].as_array() {
-            c.exclude_tools = v.iter().map(|x| x.as_str().unwrap().to_string()).collect();
-        }
-        match &e["clear_tool_inputs"] {
-            Value::Bool(true) => c.clear_tool_inputs = ClearToolInputs::Yes,
-            Value::Array(v) => c.clear_tool_inputs = ClearToolInputs::Tools(v.iter().map(|x| x.as_str().unwrap().to_string()).collect()),
-            _ => {}
-        }
-        st.edit = Some(c);
+    let config = policy::from_json(&config.to_string()).expect("the config of a worked case parses");
+    Settings {
+        edit: config.edit,
+        assume: config.assume,
+        cache: config.cache.over(policy::Cache::default()),
+        prices: config.price.over(cleartune::price::Prices::default()),
+        context_window: config.context_window,
     }
-    st
 }
 
 /// Runs the cases of one file; returns how many, and what differs.

@@ -1,0 +1,206 @@
+//! `cleartune sweep`, and the main job.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use clap::Args;
+use cleartune::decide::{self, Choice, Verdict};
+use cleartune::price::ModelNote;
+use cleartune::replay::replay;
+use cleartune::report::plot::{self, ContextView, SweepView};
+use cleartune::report::{Headline, answer, csv, json};
+use cleartune::sweep::{Grid, Outcome, Profile, Transcript, run as run_sweep};
+use cleartune::trace::Trace;
+
+use super::axes::AxesArgs;
+use super::manifest::{Manifest, manifest};
+use super::output::{self, OutputSet};
+use super::settings::{ConfigArg, SettingsArgs};
+use super::source::{Loaded, SourceArgs};
+use super::progress;
+
+/// Every config of a grid over every transcript, and the answer
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cleartune sweep ~/.claude/projects
+  cleartune sweep workloads/coding_agent.toml --keep 3..30:3 --clear-at-least 0,10k,40k
+  cleartune sweep logs/ --price claude-haiku-4-5 --exclude-tools 'none,memory|todo' --out results/mine")]
+pub struct SweepArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// Folder for the results [default: results/NAME of the first source]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    axes: AxesArgs,
+
+    #[command(flatten)]
+    config: ConfigArg,
+
+    #[command(flatten)]
+    settings: SettingsArgs,
+
+    /// Threads [default: one a core]; changes no byte of the results
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// Exit with 1 if any record of the sources had to be skipped
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A source, flag or config is wrong, or the results cannot be written.
+pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
+    let stop = progress::interrupt_flag()?;
+    let stated = args.settings.read(args.config.config.as_deref())?;
+    let loaded = args.source.load()?;
+    let (transcripts, notes) = prepare(&loaded, &stated)?;
+
+    let auto = Profile::new(transcripts.iter().map(|t| &t.trace)).auto();
+    let current: Vec<_> = stated.config.edit.iter().cloned().collect();
+    let grid = Grid::new(&args.axes.axes(), &auto, &current);
+    let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&loaded.name));
+
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.map_or(0, usize::from)).build()?;
+    let mut set = OutputSet::new(&folder)?;
+    let outcome = pool.install(|| replay_all(&transcripts, &grid, &stop, &mut set))?;
+    if outcome.transcripts_done < transcripts.len() {
+        drop(set);
+        output::write_file(&folder.join("sweep.partial.csv"), &csv::sweep(&outcome.rows))?;
+        eprintln!(
+            "interrupted after {} of {} transcripts; what was done is in {}",
+            outcome.transcripts_done,
+            transcripts.len(),
+            folder.join("sweep.partial.csv").display()
+        );
+        return Ok(ExitCode::from(130));
+    }
+
+    let choice = decide::choose(&outcome);
+    let headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref());
+    set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
+    set.write("sweep.json", &json::sweep(env!("CARGO_PKG_VERSION"), &outcome, choice.as_ref()))?;
+    let asked = args.axes.asked();
+    let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid };
+    set.write("manifest.json", &manifest(&facts))?;
+    for (name, png) in pictures(&headline, &transcripts, &outcome, choice.as_ref())? {
+        set.write(name, &png)?;
+    }
+    set.commit()?;
+    // A set that is complete makes what an interrupted run left behind stale.
+    let _ = std::fs::remove_file(folder.join("sweep.partial.csv"));
+
+    output::stdout(answer(&headline, &outcome, choice.as_ref()).as_bytes())?;
+    output::stdout(format!("\nThe whole grid and four pictures are in {}\n", folder.display()).as_bytes())?;
+    Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The transcripts with their settings, and where the prices of each come from.
+fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Result<(Vec<Transcript>, Vec<ModelNote>)> {
+    let mut transcripts = Vec::with_capacity(loaded.documents.len());
+    let mut notes = Vec::with_capacity(loaded.documents.len());
+    for document in &loaded.documents {
+        let trace = Trace::from_document(document).with_context(|| format!("transcript {}", document.id))?;
+        let (settings, note) = stated.settings(trace.model.as_deref())?;
+        transcripts.push(Transcript { trace, settings });
+        notes.push(note);
+    }
+    anyhow::ensure!(transcripts.iter().any(|t| !t.trace.requests.is_empty()), "the sources hold no request to replay; name logs with tool uses, or a workload such as research_agent");
+    Ok((transcripts, notes))
+}
+
+/// Runs the grid, writing `per_transcript.csv` as it goes.
+fn replay_all(transcripts: &[Transcript], grid: &Grid, stop: &AtomicBool, set: &mut OutputSet) -> anyhow::Result<Outcome> {
+    let bar = progress::bar((transcripts.len() * grid.configs.len()) as u64, "replays");
+    let mut per_transcript = csv::PerTranscript::new(set.create("per_transcript.csv")?, &grid.configs)?;
+    let outcome = run_sweep(transcripts, &grid.configs, stop, &|n| bar.inc(n), |block| {
+        let trace = &transcripts[block.transcript].trace;
+        per_transcript.add(&trace.id, &trace.session, block.totals)
+    })
+    .and_then(|outcome| per_transcript.finish().map(|_| outcome))
+    .context("per_transcript.csv: cannot be written")?;
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+fn headline(loaded: &Loaded, transcripts: &[Transcript], notes: &[ModelNote], outcome: &Outcome, choice: Option<&Choice>) -> Headline {
+    let mut sessions: Vec<&str> = transcripts.iter().map(|t| t.trace.session.as_str()).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    let assumed = notes.iter().filter(|note| note.is_assumed()).count();
+    let mut labels: Vec<String> = notes.iter().map(price_label).collect();
+    labels.sort();
+    labels.dedup();
+    let prices = if labels.len() > 3 { format!("{} models", labels.len()) } else { labels.join(", ") };
+    Headline {
+        source: loaded.name.clone(),
+        sessions: sessions.len(),
+        prices,
+        assumed: notes.iter().find(|note| note.is_assumed()).map(|note| {
+            let share = if assumed == notes.len() { String::new() } else { format!(" ({assumed} of {} transcripts)", notes.len()) };
+            let note = note.to_string();
+            format!("{}{}{share}", note[..1].to_uppercase(), &note[1..])
+        }),
+        paste: choice.filter(|c| c.verdict != Verdict::DoNotClear).and_then(|c| outcome.rows[c.row].knobs.edit.as_ref()).map(|e| e.to_json()),
+    }
+}
+
+fn price_label(note: &ModelNote) -> String {
+    match note {
+        ModelNote::Known { name, .. } => name.clone(),
+        ModelNote::Stated => "the command line".to_owned(),
+        ModelNote::Assumed { .. } => "claude-sonnet-4-6 (assumed)".to_owned(),
+    }
+}
+
+/// The four pictures of a sweep, by file name.
+fn pictures(
+    headline: &Headline,
+    transcripts: &[Transcript],
+    outcome: &Outcome,
+    choice: Option<&Choice>,
+) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+    let title = format!("{} · {} transcripts · prices of {}", headline.source, transcripts.len(), headline.prices);
+    let front = decide::freed_against_refetches(&outcome.rows);
+    let view = SweepView { title: &title, rows: &outcome.rows, chosen: choice.map(|c| c.row), front: &front };
+    let mut all = vec![
+        ("tradeoff.png", plot::tradeoff(&view)?),
+        ("cost_heat_map.png", plot::heat_maps(&view)?),
+        ("by_clear_at_least.png", plot::by_clear_at_least(&view)?),
+    ];
+    let median = median_transcript(transcripts, outcome, choice);
+    let transcript = &transcripts[median];
+    let mut settings = transcript.settings.clone();
+    settings.edit = None;
+    let none = replay(&transcript.trace, &settings);
+    // Where clearing does not pay, the picture shows what was turned down.
+    let shown = choice.and_then(|c| if c.verdict == Verdict::DoNotClear { c.cheapest } else { Some(c.row) });
+    let cleared = shown.map(|row| {
+        settings.edit.clone_from(&outcome.rows[row].knobs.edit);
+        (&outcome.rows[row].knobs, replay(&transcript.trace, &settings))
+    });
+    let title = format!("{} · transcript {} of {}, the middle one by cost", headline.source, median + 1, transcripts.len());
+    let view = ContextView {
+        title: &title,
+        none: Some(&none),
+        config: cleared.as_ref().map(|(knobs, report)| (*knobs, report)),
+        window: transcript.settings.context_window,
+    };
+    all.push(("context_size.png", plot::context_size(&view)?));
+    Ok(all)
+}
+
+/// The transcript whose cost without clearing is the middle one.
+fn median_transcript(transcripts: &[Transcript], outcome: &Outcome, choice: Option<&Choice>) -> usize {
+    let none = choice.map_or(0, |c| c.none);
+    let mut order: Vec<usize> = (0..transcripts.len()).collect();
+    order.sort_by(|&a, &b| outcome.costs[a][none].total_cmp(&outcome.costs[b][none]).then(a.cmp(&b)));
+    order[order.len() / 2]
+}
