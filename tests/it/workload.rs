@@ -1,0 +1,4 @@
+//! The generator: determinism, golden bytes, errors, the shape of what comes out.
+
+mod calibration;
+mod measure;
