@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::dist::{Dist, Share};
 use super::plan::Plan;
 use super::{script, trajectory};
-use crate::trace::{Document, Refetch};
+use crate::trace::{Document, Refetch, to_line};
 
 /// Why a workload cannot be used: the field, what is wrong with it, and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -268,6 +268,11 @@ impl Spec {
     /// Transcript `index`: the same whatever else is generated, in any order, on any thread and platform.
     pub fn generate(&self, index: usize) -> Document {
         self.plan(index).document()
+    }
+
+    /// Every transcript of a run, as lines of a trace file without their line ends.
+    pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        (0..self.transcripts).map(|index| to_line(&self.generate(index)))
     }
 
     /// The session behind transcript `index`, with what its trace leaves out: failures, pages, notes, and why each need is there.

@@ -133,7 +133,7 @@ fn check(figures: &Figures, table: &Table) -> Check {
 }
 
 fn check_research(spec: &Spec) -> Check {
-    let figures = measure(spec, std::env::var("TT").map_or(TRANSCRIPTS, |t| t.parse().unwrap()));
+    let figures = measure(spec, TRANSCRIPTS);
     let mut check = check(&figures, &RESEARCH);
     let ever = figures.reuse(None, 0);
     check.absolute("share of reuse more than 10 back", figures.reuse(None, 10) / ever, 0.82, 0.04);
@@ -142,11 +142,11 @@ fn check_research(spec: &Spec) -> Check {
 }
 
 fn check_coding(spec: &Spec) -> Check {
-    check(&measure(spec, std::env::var("TT").map_or(TRANSCRIPTS, |t| t.parse().unwrap())), &CODING)
+    check(&measure(spec, TRANSCRIPTS), &CODING)
 }
 
 fn shipped_spec(name: &str) -> Spec {
-    { let _ = shipped_text; Spec::from_toml(&std::fs::read_to_string(format!("workloads/{name}.toml")).unwrap()).unwrap() }
+    Spec::from_toml(shipped_text(name).unwrap()).unwrap()
 }
 
 #[test]
@@ -161,4 +161,79 @@ fn coding_agent_looks_like_the_measured_sessions() {
     let check = check_coding(&shipped_spec("coding_agent"));
     println!("{}", check.lines.join("\n"));
     assert!(check.violations.is_empty(), "{:#?}", check.violations);
+}
+
+/// The shipped workload with one value replaced by another; the path's numbers index arrays.
+fn moved(name: &str, path: &str, value: toml::Value) -> Spec {
+    let mut table = toml::Value::Table(shipped_text(name).unwrap().parse().unwrap());
+    let mut place = &mut table;
+    for key in path.split('.') {
+        place = match key.parse::<usize>() {
+            Ok(index) => place.get_mut(index),
+            Err(_) => place.get_mut(key),
+        }
+        .unwrap_or_else(|| panic!("{path} is no parameter of {name}"));
+    }
+    assert_ne!(*place, value, "{path} is not moved");
+    *place = value;
+    Spec::from_toml(&toml::to_string(&table).unwrap()).unwrap()
+}
+
+/// Each parameter moved alone must break a line of the table that depends on it.
+fn assert_noticed(name: &str, check: fn(&Spec) -> Check, moves: &[(&str, f64, &str)]) {
+    for (path, value, part) in moves {
+        let check = check(&moved(name, path, toml::Value::Float(*value)));
+        assert!(check.violations.iter().any(|v| v.starts_with(part)), "{path} = {value} breaks no {part:?}: {:#?}", check.violations);
+    }
+}
+
+#[test]
+fn a_moved_parameter_of_research_agent_is_noticed() {
+    assert_noticed(
+        "research_agent",
+        check_research,
+        &[
+            ("bytes_per_token", 2.0, "growth p50"),
+            ("session.base_tokens.median", 20_000.0, "first prompt"),
+            ("session.uses.quantiles.2.1", 130.0, "uses p50"),
+            ("session.parallel", 0.2, "uses per call"),
+            ("output.thinking_tokens.median", 1500.0, "growth p50"),
+            ("gaps.call_seconds.median", 18.0, "gap p50"),
+            ("gaps.call_seconds.sigma", 0.8, "gap p90"),
+            ("cache.invalidation", 0.025, "invalidations"),
+            ("phases.0.until", 0.8, "read share of uses"),
+            ("phases.1.mix.exec", 0.5, "exec share of uses"),
+            ("synthesis.share.0", 0.05, "share of reuse more than 50 back"),
+            ("reuse.revisit_uses.median", 60.0, "share of reuse more than 50 back"),
+            ("classes.read.needed.synthesis", 0.45, "read needed again"),
+            ("classes.web.needed.synthesis", 0.2, "web needed again"),
+            ("classes.edit.needed.revisit", 0.8, "all needed again"),
+            ("classes.read.result_bytes.quantiles.4.1", 8500.0, "read size p50"),
+            ("classes.web.result_bytes.quantiles.3.1", 16_000.0, "web size p90"),
+            ("classes.exec.result_bytes.quantiles.2.1", 900.0, "exec size p50"),
+            ("classes.web.errors.share", 0.08, "web errors"),
+        ],
+    );
+}
+
+#[test]
+fn a_moved_parameter_of_coding_agent_is_noticed() {
+    assert_noticed(
+        "coding_agent",
+        check_coding,
+        &[
+            ("session.uses.quantiles.2.1", 35.0, "uses p50"),
+            ("session.turn_end", 0.05, "read needed again"),
+            ("session.parallel", 0.3, "uses per call"),
+            ("output.thinking_share", 0.9, "growth p90"),
+            ("gaps.turn_seconds.median", 240.0, "gap p90"),
+            ("reuse.recency_uses.median", 15.0, "read last needed more than 10 back"),
+            ("paging.share", 0.9, "read last needed more than 1 back"),
+            ("classes.read.needed.follow_up", 0.2, "read needed again"),
+            ("classes.read.needed.recency", 0.4, "read last needed more than 1 back"),
+            ("classes.search.needed.revisit", 0.35, "search last needed more than 10 back"),
+            ("classes.exec.needed.follow_up", 0.9, "exec needed again"),
+            ("classes.exec.errors.share", 0.2, "exec errors"),
+        ],
+    );
 }
