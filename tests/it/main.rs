@@ -4,3 +4,4 @@ mod golden;
 mod random;
 mod replay;
 mod shared;
+mod workload;

@@ -1,0 +1,44 @@
+//! Workloads of given sizes: every transcript is the script.
+
+use super::plan::{Mechanism, Plan, PlannedNeed, PlannedRequest, PlannedUse};
+use super::spec::{Script, Spec};
+use crate::trace::ToolDoc;
+
+/// The script as a session.
+pub(super) fn plan(spec: &Spec, script: &Script, index: usize) -> Plan {
+    let mut uses: Vec<PlannedUse> = Vec::new();
+    let mut requests = Vec::with_capacity(script.requests.len());
+    let mut needs: Vec<PlannedNeed> = Vec::new();
+    let mut at_ms = 0;
+    for (i, line) in script.requests.iter().enumerate() {
+        at_ms += (line.gap_seconds * 1000.0).round() as i64;
+        let first = uses.len();
+        uses.extend(line.uses.iter().map(|one| PlannedUse {
+            class: one.tool.clone(),
+            tool: one.tool.clone(),
+            tokens: one.tokens,
+            result_tokens: one.result_tokens,
+            result_bytes: one.result_bytes,
+            error: false,
+            issued: i,
+            page_of: None,
+            note_of: None,
+        }));
+        needs.extend(line.needs.iter().map(|&use_id| PlannedNeed { request: i, use_id, mechanism: Mechanism::Script }));
+        requests.push(PlannedRequest {
+            at_ms,
+            user: line.user,
+            thinking: line.thinking,
+            text: line.text,
+            uses: first,
+            uses_end: uses.len(),
+            flush_above: line.flush_above,
+            synthesis: false,
+        });
+    }
+    needs.sort_unstable();
+    needs.dedup();
+    let (id, source) = spec.head(index);
+    let tools = script.tools.iter().map(|(name, tool)| (name.clone(), ToolDoc { refetch: tool.refetch })).collect();
+    Plan { id, model: spec.model.clone(), base_tokens: script.base_tokens, source, tools, uses, requests, needs }
+}
