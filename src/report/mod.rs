@@ -4,6 +4,7 @@ mod answer;
 pub mod csv;
 pub mod json;
 pub mod number;
+pub mod plot;
 mod table;
 
 pub use answer::{Headline, answer};
