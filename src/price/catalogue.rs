@@ -128,7 +128,7 @@ impl Catalogue {
 
     /// The `n` names nearest to one that is unknown, the nearest first.
     pub fn nearest(&self, name: &str, n: usize) -> Vec<String> {
-        let fold = |name: &str| names::core(name).replace(['.', '_', ' '], "-");
+        let fold = |name: &str| names::core(name).chars().filter(char::is_ascii_alphanumeric).collect::<String>();
         let wanted: String = fold(&name.trim().to_lowercase()).chars().take(100).collect();
         let mut scored: Vec<(f64, &str)> = self
             .listing()
@@ -307,6 +307,10 @@ impl Listing {
     /// What genai-prices itself makes of the name, if it means exactly this one: many of its rules take any name that
     /// begins alike, and would give a mistyped or newer model the price of another.
     fn listed(&self, provider: Option<&str>, name: &str) -> Option<&Model> {
+        if name.bytes().all(|b| b.is_ascii_alphabetic()) {
+            // A bare family name: the list gives "claude" the price of its first version.
+            return None;
+        }
         let (found, id) = extract::matched(provider, name, self.at)?;
         let same = |other: &str| extract::matched(provider, other, self.at).is_some_and(|(_, other)| other == id);
         let loose = same(&format!("{name}zz")) || same(&format!("zz{name}"));

@@ -51,7 +51,8 @@ pub(super) fn variants(name: &str) -> Vec<&str> {
 
 /// A catalogue's own id without its date, version or `-latest`; modes and previews stay, as they may have other prices.
 pub(super) fn plain_id(id: &str) -> &str {
-    let id = strip_version(id).unwrap_or(id);
+    // Not from claude-v1, whose version is all that tells it apart.
+    let id = strip_version(id).filter(|rest| rest.bytes().any(|b| b.is_ascii_digit())).unwrap_or(id);
     strip(id, &["-latest"]).or_else(|| strip_date(id)).unwrap_or(id)
 }
 
