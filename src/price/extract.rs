@@ -69,7 +69,7 @@ impl Ask<'_> {
     }
 
     fn bisect(&self, low: (u64, Vector), high: (u64, Vector), steps: &mut Vec<u64>) -> Option<()> {
-        if low.1 == high.1 {
+        if low.1.map(f64::to_bits) == high.1.map(f64::to_bits) {
             return Some(());
         }
         if high.0 - low.0 == 1 {
@@ -95,8 +95,7 @@ impl Ask<'_> {
     /// Unit price of `n` prompt tokens that are all of one kind, and of output beside them.
     fn unit(&self, n: f64, kind: &[UsageKey]) -> Option<(f64, f64)> {
         // The crate counts cached tokens as input tokens too.
-        let usage: Usage =
-            kind.iter().cloned().chain([UsageKey::INPUT_TOKENS, UsageKey::OUTPUT_TOKENS]).map(|key| (key, n)).collect();
+        let usage: Usage = kind.iter().cloned().chain([UsageKey::INPUT_TOKENS, UsageKey::OUTPUT_TOKENS]).map(|key| (key, n)).collect();
         let request = PriceRequest::new(self.reference, &usage).with_provider_id(self.provider).with_timestamp(self.at);
         let price = Calculator::bundled().calculate(&request).ok().filter(|found| found.model_id == self.model)?;
         // Nine decimals: what the division adds behind them is not part of any price list.

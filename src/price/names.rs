@@ -115,11 +115,10 @@ mod tests {
 
     #[test]
     fn ends_come_off_one_at_a_time() {
-        assert_eq!(variants("claude-opus-4-5-20251101-v1:0"), [
-            "claude-opus-4-5-20251101-v1:0",
-            "claude-opus-4-5-20251101",
-            "claude-opus-4-5"
-        ]);
+        assert_eq!(
+            variants("claude-opus-4-5-20251101-v1:0"),
+            ["claude-opus-4-5-20251101-v1:0", "claude-opus-4-5-20251101", "claude-opus-4-5"]
+        );
         assert_eq!(variants("claude-opus-5@20260301").last(), Some(&"claude-opus-5"));
         assert_eq!(variants("gemini-2.5-pro-preview-06-05").last(), Some(&"gemini-2.5-pro"));
         assert_eq!(variants("gpt-5-2025-08-07").last(), Some(&"gpt-5"));

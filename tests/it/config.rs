@@ -28,7 +28,13 @@ fn wrong(json: &str) -> String {
 
 #[test]
 fn nothing_stated_is_all_defaults() {
-    for text in ["{}", r#"{"context_management": {}}"#, r#"{"context_management": {"edits": []}}"#, r#"{"context_management": null}"#, r#"{"edits": []}"#] {
+    for text in [
+        "{}",
+        r#"{"context_management": {}}"#,
+        r#"{"context_management": {"edits": []}}"#,
+        r#"{"context_management": null}"#,
+        r#"{"edits": []}"#,
+    ] {
         assert_eq!(from_json(text).unwrap(), Config::default(), "{text}");
     }
     assert_eq!(from_toml("").unwrap(), Config::default());
@@ -131,7 +137,9 @@ fn absent_null_and_zero_mean_the_same_where_the_api_says_so() {
 #[test]
 fn numbers_are_whole_and_not_negative() {
     let trigger = |value: &str| format!(r#""trigger": {{"type": "input_tokens", "value": {value}}}"#);
-    for (value, tokens) in [("30000", 30_000), ("30000.0", 30_000), ("3e4", 30_000), ("0", 0), ("-0", 0), ("18446744073709551615", u64::MAX)] {
+    for (value, tokens) in
+        [("30000", 30_000), ("30000.0", 30_000), ("3e4", 30_000), ("0", 0), ("-0", 0), ("18446744073709551615", u64::MAX)]
+    {
         assert_eq!(edit(&trigger(value)).trigger, Trigger::InputTokens(tokens), "{value}");
     }
     for (value, why) in [
@@ -201,13 +209,9 @@ fn the_list_of_edits_follows_the_api() {
     const COMPACT: &str = r#"{"type": "compact_20260112"}"#;
     let edits = |list: &[&str]| from_json(&format!(r#"{{"context_management": {{"edits": [{}]}}}}"#, list.join(", ")));
 
-    for (list, notes) in [
-        (&[CLEAR][..], 0),
-        (&[THINK, CLEAR], 1),
-        (&[COMPACT, CLEAR], 1),
-        (&[CLEAR, COMPACT], 1),
-        (&[THINK, COMPACT, CLEAR], 2),
-    ] {
+    for (list, notes) in
+        [(&[CLEAR][..], 0), (&[THINK, CLEAR], 1), (&[COMPACT, CLEAR], 1), (&[CLEAR, COMPACT], 1), (&[THINK, COMPACT, CLEAR], 2)]
+    {
         let config = edits(list).unwrap();
         assert_eq!((config.edit.is_some(), config.notes.len()), (true, notes), "{list:?}");
         assert!(config.notes.iter().all(|n| n.contains("does not replay")));
@@ -224,7 +228,11 @@ fn the_list_of_edits_follows_the_api() {
         (&["5"], "edits[0]", "expected an object, got a number"),
         (&[r#"{"type": "clear_thinking_20251015", "keep": {"type": "tool_uses", "value": 2}}"#], "edits[0].keep.type", "thinking_turns"),
         (&[r#"{"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 0}}"#], "edits[0].keep.value", "too small"),
-        (&[r#"{"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 49999}}"#], "edits[0].trigger.value", "50000 or more"),
+        (
+            &[r#"{"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 49999}}"#],
+            "edits[0].trigger.value",
+            "50000 or more",
+        ),
     ] {
         let error = edits(list).unwrap_err();
         assert_eq!(error.field, format!("context_management.{path}"), "{error}");
@@ -293,7 +301,9 @@ fn slips_in_the_other_sections() {
 #[test]
 fn text_that_is_no_json_or_toml_is_placed_and_never_quoted() {
     assert!(wrong("").contains("the file is empty"));
-    for (json, at) in [("{\n  \"edits\": [,]\n}", "line 2, column 13"), ("{\"secret\": secret}", "line 1, column 12"), ("{", "line 1, column 1")] {
+    for (json, at) in
+        [("{\n  \"edits\": [,]\n}", "line 2, column 13"), ("{\"secret\": secret}", "line 1, column 12"), ("{", "line 1, column 1")]
+    {
         let error = wrong(json);
         assert!(error.starts_with(at) && !error.contains("secret"), "{error}");
     }
@@ -346,8 +356,27 @@ fn near_configs() -> impl Strategy<Value = Value> {
             .prop_map(Value::from),
     ];
     let keys = vec![
-        "context_management", "edits", "type", "trigger", "value", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs",
-        "assume", "memory", "cache", "mode", "price", "tiers", "above", "input", "messages", "context_window", "", "é",
+        "context_management",
+        "edits",
+        "type",
+        "trigger",
+        "value",
+        "keep",
+        "clear_at_least",
+        "exclude_tools",
+        "clear_tool_inputs",
+        "assume",
+        "memory",
+        "cache",
+        "mode",
+        "price",
+        "tiers",
+        "above",
+        "input",
+        "messages",
+        "context_window",
+        "",
+        "é",
     ];
     leaf.prop_recursive(6, 48, 6, move |inner| {
         prop_oneof![

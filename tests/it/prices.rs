@@ -45,7 +45,10 @@ fn nothing_known_means_the_defaults_and_assumed_dollars() {
         assert_eq!(note, ModelNote::Assumed { named: trace.map(str::to_owned) });
         assert!(note.is_assumed() && note.to_string().contains("dollars are assumed"));
     }
-    assert_eq!(Settings::default().prices, Prices { input: 3.0, cache_read: 0.3, cache_write: 3.75, cache_write_1h: 6.0, output: 15.0, tiers: vec![] });
+    assert_eq!(
+        Settings::default().prices,
+        Prices { input: 3.0, cache_read: 0.3, cache_write: 3.75, cache_write_1h: 6.0, output: 15.0, tiers: vec![] }
+    );
 }
 
 #[test]
@@ -88,7 +91,8 @@ fn a_single_price_holds_above_the_cliff_too() {
     let [tier] = s.prices.tiers.as_slice() else { panic!() };
     assert_eq!((tier.above, tier.input, tier.output), (100_000, None, Some(2.5)));
     // Tiers that are stated stand, and an empty list takes them away.
-    let (s, _) = settle(r#"{"price": {"model": "claude-haiku-5-5", "input": 7, "tiers": [{"above": 5, "input": 8}]}}"#, &Overrides::default(), None);
+    let (s, _) =
+        settle(r#"{"price": {"model": "claude-haiku-5-5", "input": 7, "tiers": [{"above": 5, "input": 8}]}}"#, &Overrides::default(), None);
     assert_eq!(s.prices.tiers, [Tier { above: 5, input: Some(8.0), ..Tier::default() }]);
     let (s, _) = settle(r#"{"price": {"model": "claude-haiku-5-5", "tiers": []}}"#, &Overrides::default(), None);
     assert_eq!(s.prices.tiers, []);
