@@ -161,7 +161,7 @@ pub struct CachePatch {
 
 impl CachePatch {
     /// `base` with the keys that are stated here.
-    pub fn over(&self, base: Cache) -> Cache {
+    pub fn over(&self, base: &Cache) -> Cache {
         Cache {
             mode: self.mode.unwrap_or(base.mode),
             ttl_ms: self.ttl_ms.or(base.ttl_ms),

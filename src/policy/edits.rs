@@ -37,9 +37,7 @@ pub(super) fn context_management(at: &Field, notes: &mut Vec<String>) -> Result<
     for (index, edit) in edits.array(EDITS_EXAMPLE)?.iter().enumerate() {
         let name = edit_type(edit)?;
         if let Some((_, first)) = seen.iter().find(|(earlier, _)| *earlier == name) {
-            return Err(edit.error(format!(
-                "a second {name}, the first is edits[{first}]: each type may stand once, remove one of them"
-            )));
+            return Err(edit.error(format!("a second {name}, the first is edits[{first}]: each type may stand once, remove one of them")));
         }
         seen.push((name, index));
         match name {
@@ -82,9 +80,7 @@ fn clear_tool_uses(edit: &Field) -> Result<ClearToolUses, ConfigError> {
         keep: object.get("keep").map_or(Ok(defaults.keep), |at| keep(&at))?,
         clear_at_least: object.get_not_null("clear_at_least").map_or(Ok(0), |at| clear_at_least(&at))?,
         exclude_tools: object.get_not_null("exclude_tools").map_or(Ok(Vec::new()), |at| at.tool_names())?,
-        clear_tool_inputs: object
-            .get_not_null("clear_tool_inputs")
-            .map_or(Ok(ClearToolInputs::No), |at| clear_tool_inputs(&at))?,
+        clear_tool_inputs: object.get_not_null("clear_tool_inputs").map_or(Ok(ClearToolInputs::No), |at| clear_tool_inputs(&at))?,
     })
 }
 

@@ -85,11 +85,9 @@ impl<'a> Field<'a> {
     /// The elements of an array.
     pub fn array(&self, example: &str) -> Result<Vec<Field<'a>>, ConfigError> {
         match self.value {
-            Value::Array(items) => Ok(items
-                .iter()
-                .enumerate()
-                .map(|(index, value)| Field { path: format!("{}[{index}]", self.path), value })
-                .collect()),
+            Value::Array(items) => {
+                Ok(items.iter().enumerate().map(|(index, value)| Field { path: format!("{}[{index}]", self.path), value }).collect())
+            }
             _ => Err(self.wrong_kind("a list", example)),
         }
     }

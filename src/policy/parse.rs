@@ -98,7 +98,7 @@ pub fn from_toml(text: &str) -> Result<Config, ConfigError> {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
         let before = &text.as_bytes()[..at];
         let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
-        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+        let line = before.split(|b| *b == b'\n').count();
         let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
         let words = error.message().lines().next().unwrap_or_default().to_owned();
         ConfigError::syntax(line, column, format!("not valid TOML ({words}): correct it, or write JSON into a .json file"))
@@ -143,10 +143,7 @@ pub fn from_value(value: &Value) -> Result<Config, ConfigError> {
         assume: section("assume").map_or(Ok(Assume::default()), |at| assume(&at))?,
         cache: section("cache").map_or(Ok(CachePatch::default()), |at| cache(&at))?,
         price: section("price").map_or(Ok(PricePatch::default()), |at| price(&at))?,
-        context_window: section("context_window")
-            .filter(|at| !at.value.is_null())
-            .map(|at| at.count("tokens", 1, u64::MAX))
-            .transpose()?,
+        context_window: section("context_window").filter(|at| !at.value.is_null()).map(|at| at.count("tokens", 1, u64::MAX)).transpose()?,
         notes,
     })
 }
@@ -193,10 +190,7 @@ fn cache(at: &Field) -> Result<CachePatch, ConfigError> {
     let modes = [("entries", CacheMode::Entries), ("prefix", CacheMode::Prefix), ("off", CacheMode::Off)];
     Ok(CachePatch {
         mode: object.get("mode").map(|at| at.word(&modes)).transpose()?,
-        ttl_ms: object
-            .get_not_null("ttl_ms")
-            .map(|at| at.count("milliseconds", 0, i64::MAX as u64).map(|n| n as i64))
-            .transpose()?,
+        ttl_ms: object.get_not_null("ttl_ms").map(|at| at.count("milliseconds", 0, i64::MAX as u64).map(|n| n as i64)).transpose()?,
         lookback: object.get("lookback").map(|at| at.count32("positions", 0, u32::MAX)).transpose()?,
         min_tokens: object.get("min_tokens").map(|at| at.count("tokens", 0, u64::MAX)).transpose()?,
         system_breakpoint: object.get("system_breakpoint").map(|at| at.bool()).transpose()?,

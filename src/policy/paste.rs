@@ -25,9 +25,7 @@ impl ClearToolUses {
             ClearToolInputs::Tools(tools) => lines.push(format!(r#""clear_tool_inputs": {}"#, list(tools))),
         }
         let edit = lines.join(",\n        ");
-        format!(
-            "{{\n  \"context_management\": {{\n    \"edits\": [\n      {{\n        {edit}\n      }}\n    ]\n  }}\n}}"
-        )
+        format!("{{\n  \"context_management\": {{\n    \"edits\": [\n      {{\n        {edit}\n      }}\n    ]\n  }}\n}}")
     }
 }
 

@@ -128,7 +128,7 @@ impl Catalogue {
 
     /// The `n` names nearest to one that is unknown, the nearest first.
     pub fn nearest(&self, name: &str, n: usize) -> Vec<String> {
-        let fold = |name: &str| names::core(name).replace(['.', '_', ' '], "-");
+        let fold = |name: &str| names::core(name).chars().filter(char::is_ascii_alphanumeric).collect::<String>();
         let wanted: String = fold(&name.trim().to_lowercase()).chars().take(100).collect();
         let mut scored: Vec<(f64, &str)> = self
             .listing()
@@ -267,10 +267,8 @@ impl Listing {
             // The gateway passes the maker's price on, and the maker's entry knows more.
             return self.find(rest).or_else(|| self.at_provider("openrouter", rest));
         }
-        if let Some(&index) = self.by_name.get(name) {
-            if let Some(model) = self.model(&self.entries[index]) {
-                return Some(model);
-            }
+        if let Some(model) = self.by_name.get(name).and_then(|&index| self.model(&self.entries[index])) {
+            return Some(model);
         }
         if let Some((first, rest)) = name.split_once('/') {
             let provider = Calculator::bundled().find_provider(Some(first), None).ok().flatten();
@@ -293,20 +291,21 @@ impl Listing {
 
     /// The one home model with the key of `name`.
     fn by_key(&self, provider: Option<&str>, name: &str) -> Option<&Entry> {
-        if let Some(entry) = self.by_name.get(name).map(|&index| &self.entries[index]) {
-            if entry.is_home() && provider.is_none_or(|p| p == entry.provider) {
-                return Some(entry);
-            }
-        }
-        match self.by_key.get(&names::key(name)).map(Vec::as_slice) {
-            Some(&[index]) if provider.is_none_or(|p| p == self.entries[index].provider) => Some(&self.entries[index]),
+        let fits = |entry: &&Entry| entry.is_home() && provider.is_none_or(|p| p == entry.provider);
+        let named = self.by_name.get(name).map(|&index| &self.entries[index]).filter(fits);
+        named.or_else(|| match self.by_key.get(&names::key(name)).map(Vec::as_slice) {
+            Some(&[index]) => Some(&self.entries[index]).filter(fits),
             _ => None,
-        }
+        })
     }
 
     /// What genai-prices itself makes of the name, if it means exactly this one: many of its rules take any name that
     /// begins alike, and would give a mistyped or newer model the price of another.
     fn listed(&self, provider: Option<&str>, name: &str) -> Option<&Model> {
+        if name.bytes().all(|b| b.is_ascii_alphabetic()) {
+            // A bare family name: the list gives "claude" the price of its first version.
+            return None;
+        }
         let (found, id) = extract::matched(provider, name, self.at)?;
         let same = |other: &str| extract::matched(provider, other, self.at).is_some_and(|(_, other)| other == id);
         let loose = same(&format!("{name}zz")) || same(&format!("zz{name}"));

@@ -18,7 +18,10 @@ type Vector = [f64; 5];
 /// write, that as input, a read as input. Tiers are found by bisection: they act on the whole request, from the first
 /// prompt larger than `above`.
 pub(super) fn prices(provider: &str, model: &str, at: SystemTime) -> Option<Prices> {
-    let ask = Ask { provider, model, at };
+    // Bedrock's regional entries go by an id that is nobody's model id: asked for without its region.
+    let references = [model, model.strip_prefix("regional.").unwrap_or(model)];
+    let reference = references.into_iter().find(|name| matched(Some(provider), name, at).is_some_and(|(_, id)| id == model))?;
+    let ask = Ask { provider, model, reference, at };
     let base = ask.vector(1)?;
     let [input, cache_read, cache_write, cache_write_1h, output] = base;
     let mut tiers = Vec::new();
@@ -50,7 +53,10 @@ pub(super) fn matched(provider: Option<&str>, name: &str, at: SystemTime) -> Opt
 
 struct Ask<'a> {
     provider: &'a str,
+    /// Id of the model.
     model: &'a str,
+    /// A name that the crate matches with it.
+    reference: &'a str,
     at: SystemTime,
 }
 
@@ -63,7 +69,7 @@ impl Ask<'_> {
     }
 
     fn bisect(&self, low: (u64, Vector), high: (u64, Vector), steps: &mut Vec<u64>) -> Option<()> {
-        if low.1 == high.1 {
+        if low.1.map(f64::to_bits) == high.1.map(f64::to_bits) {
             return Some(());
         }
         if high.0 - low.0 == 1 {
@@ -89,9 +95,8 @@ impl Ask<'_> {
     /// Unit price of `n` prompt tokens that are all of one kind, and of output beside them.
     fn unit(&self, n: f64, kind: &[UsageKey]) -> Option<(f64, f64)> {
         // The crate counts cached tokens as input tokens too.
-        let usage: Usage =
-            kind.iter().cloned().chain([UsageKey::INPUT_TOKENS, UsageKey::OUTPUT_TOKENS]).map(|key| (key, n)).collect();
-        let request = PriceRequest::new(self.model, &usage).with_provider_id(self.provider).with_timestamp(self.at);
+        let usage: Usage = kind.iter().cloned().chain([UsageKey::INPUT_TOKENS, UsageKey::OUTPUT_TOKENS]).map(|key| (key, n)).collect();
+        let request = PriceRequest::new(self.reference, &usage).with_provider_id(self.provider).with_timestamp(self.at);
         let price = Calculator::bundled().calculate(&request).ok().filter(|found| found.model_id == self.model)?;
         // Nine decimals: what the division adds behind them is not part of any price list.
         let per_million = |usd: f64| (usd / n * 1e15).round() / 1e9;

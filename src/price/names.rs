@@ -51,7 +51,8 @@ pub(super) fn variants(name: &str) -> Vec<&str> {
 
 /// A catalogue's own id without its date, version or `-latest`; modes and previews stay, as they may have other prices.
 pub(super) fn plain_id(id: &str) -> &str {
-    let id = strip_version(id).unwrap_or(id);
+    // Not from claude-v1, whose version is all that tells it apart.
+    let id = strip_version(id).filter(|rest| rest.bytes().any(|b| b.is_ascii_digit())).unwrap_or(id);
     strip(id, &["-latest"]).or_else(|| strip_date(id)).unwrap_or(id)
 }
 
@@ -114,11 +115,10 @@ mod tests {
 
     #[test]
     fn ends_come_off_one_at_a_time() {
-        assert_eq!(variants("claude-opus-4-5-20251101-v1:0"), [
-            "claude-opus-4-5-20251101-v1:0",
-            "claude-opus-4-5-20251101",
-            "claude-opus-4-5"
-        ]);
+        assert_eq!(
+            variants("claude-opus-4-5-20251101-v1:0"),
+            ["claude-opus-4-5-20251101-v1:0", "claude-opus-4-5-20251101", "claude-opus-4-5"]
+        );
         assert_eq!(variants("claude-opus-5@20260301").last(), Some(&"claude-opus-5"));
         assert_eq!(variants("gemini-2.5-pro-preview-06-05").last(), Some(&"gemini-2.5-pro"));
         assert_eq!(variants("gpt-5-2025-08-07").last(), Some(&"gpt-5"));

@@ -71,7 +71,8 @@ impl PricePatch {
     ///
     /// A price that is stated without `tiers` holds for prompts of every size: the tiers of `base` keep only the others.
     pub fn over(&self, base: Prices) -> Prices {
-        let tiers = self.tiers.clone().unwrap_or_else(|| base.tiers.iter().filter_map(|tier| self.unstated(tier)).collect());
+        let left = || base.tiers.into_iter().filter_map(|tier| self.unstated(&tier)).collect();
+        let tiers = self.tiers.clone().unwrap_or_else(left);
         Prices {
             input: self.input.unwrap_or(base.input),
             cache_read: self.cache_read.unwrap_or(base.cache_read),

@@ -108,11 +108,7 @@ pub fn resolve(
     catalogue: &Catalogue,
 ) -> Result<(Settings, ModelNote), PriceError> {
     let typed = |name: &str, origin: Origin| {
-        catalogue.find(name).ok_or_else(|| PriceError::UnknownModel {
-            name: name.to_owned(),
-            origin,
-            nearest: catalogue.nearest(name, 4),
-        })
+        catalogue.find(name).ok_or_else(|| PriceError::UnknownModel { name: name.to_owned(), origin, nearest: catalogue.nearest(name, 4) })
     };
     // A typo in the config is an error even where the command line makes it moot.
     let from_config = config.price.model.as_deref().map(|name| typed(name, Origin::Config)).transpose()?;
@@ -146,7 +142,7 @@ pub fn resolve(
     let settings = Settings {
         edit: config.edit.clone(),
         assume: config.assume.clone(),
-        cache: overrides.cache.or(&config.cache).over(base),
+        cache: overrides.cache.or(&config.cache).over(&base),
         prices,
         context_window,
     };

@@ -1,6 +1,9 @@
 //! One test binary; a module a subject.
 
+mod config;
 mod golden;
+mod models;
+mod prices;
 mod random;
 mod replay;
 mod shared;

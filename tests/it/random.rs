@@ -129,6 +129,7 @@ pub fn settings(seed: u64) -> Settings {
         cache: Cache {
             mode: dice.pick(&[CacheMode::Entries, CacheMode::Entries, CacheMode::Prefix, CacheMode::Off]),
             ttl_ms: dice.pick(&[None, None, Some(300_000), Some(3_600_000)]),
+            default_ttl_ms: Cache::DEFAULT_TTL_MS,
             lookback: dice.pick(&[0, 1, 2, 5, 20]),
             min_tokens: dice.pick(&[0, 512, 1024, 4096]),
             system_breakpoint: !dice.one_in(3),
