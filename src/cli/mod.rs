@@ -2,7 +2,8 @@
 
 mod axes;
 mod generate;
-
+mod import;
+mod logs;
 mod manifest;
 mod models;
 pub mod output;
@@ -37,6 +38,7 @@ enum Command {
     Sweep(sweep::SweepArgs),
     Replay(replay::ReplayArgs),
     Generate(generate::GenerateArgs),
+    Import(import::ImportArgs),
     Models(models::ModelsArgs),
 }
 
@@ -53,6 +55,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Command::Sweep(args) => sweep::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Import(args) => import::run(&args),
         Command::Models(args) => models::run(&args).map(|()| ExitCode::SUCCESS),
     }
 }

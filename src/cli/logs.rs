@@ -1,0 +1,73 @@
+//! Flags of every command that reads logs.
+
+use clap::{Args, ValueEnum};
+use cleartune::ingest::{AgentFilter, NeedOptions, Options};
+use cleartune::trace::Refetch;
+
+/// Reading logs
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub struct LogArgs {
+    /// Which agents' transcripts to take from logs.
+    #[arg(long, value_enum, default_value_t = Agent::All)]
+    pub agent: Agent,
+    /// Do not look for needs in the text of logs: faster, and no re-fetch is ever counted.
+    #[arg(long)]
+    pub no_needs: bool,
+    /// Smallest quotation of a tool result that counts as a need, in bytes (white space collapsed).
+    #[arg(long, value_name = "BYTES", default_value_t = NeedOptions::default().min_bytes, value_parser = quotation)]
+    pub need_bytes: usize,
+    /// Smallest number of different characters in such a quotation.
+    #[arg(long, value_name = "N", default_value_t = NeedOptions::default().min_distinct)]
+    pub need_distinct: usize,
+    /// Whether results of a tool can be had again: TOOL=yes, TOOL=costly or TOOL=never. May be repeated.
+    #[arg(long, value_name = "TOOL=CLASS", value_parser = refetch)]
+    pub refetch: Vec<(String, Refetch)>,
+}
+
+/// Which agents.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Agent {
+    /// Main agents and sub-agents.
+    All,
+    /// Main agents only.
+    Main,
+    /// Sub-agents only.
+    Sub,
+}
+
+fn quotation(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n >= 8 => Ok(n),
+        _ => Err("write a whole number of at least 8".to_owned()),
+    }
+}
+
+fn refetch(text: &str) -> Result<(String, Refetch), String> {
+    // A tool's name may hold an equals sign; a class does not.
+    let (tool, class) = text.rsplit_once('=').ok_or("write TOOL=yes, TOOL=costly or TOOL=never")?;
+    let class = match class {
+        "yes" => Refetch::Yes,
+        "costly" => Refetch::Costly,
+        "never" => Refetch::Never,
+        _ => return Err(format!("{class:?} is no class; write {tool}=yes, {tool}=costly or {tool}=never")),
+    };
+    Ok((tool.to_owned(), class))
+}
+
+impl LogArgs {
+    /// The library's options.
+    pub fn options(&self) -> Options {
+        Options {
+            needs: NeedOptions { find: !self.no_needs, min_bytes: self.need_bytes, min_distinct: self.need_distinct },
+            agent: match self.agent {
+                Agent::All => AgentFilter::All,
+                Agent::Main => AgentFilter::Main,
+                Agent::Sub => AgentFilter::Sub,
+            },
+            refetch: self.refetch.iter().cloned().collect(),
+            ..Options::default()
+        }
+    }
+}
+

@@ -1,0 +1,212 @@
+//! Parts to documents: the last step, at which text is left behind.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::json;
+
+use super::needs::Quotations;
+use super::normal::{Call, Item, Kind, Part, hash, short};
+use super::options::default_refetch;
+use super::sizes::{SizeReport, main_model, size};
+use super::{AgentFilter, FileReport, Options, natural};
+use crate::trace::{Block, Document, RequestDoc, SCHEMA, ToolDoc};
+
+/// Makes the document of one part; `None` when it is filtered out or an earlier file holds all its calls.
+pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options: &Options, report: &mut FileReport) -> Option<Document> {
+    count(&part, report);
+    let wanted = match options.agent {
+        AgentFilter::All => true,
+        AgentFilter::Main => !part.sub_agent,
+        AgentFilter::Sub => part.sub_agent,
+    };
+    if !wanted || part.calls.iter().all(|c| c.repeated) {
+        return None;
+    }
+    let mut sizes = SizeReport::default();
+    let base = size(&mut part, assumed_base, &mut sizes);
+    if sizes.recorded_prompts == 0 {
+        report.note(format!("no usage is recorded: sizes follow from bytes, and {assumed_base} tokens of system prompt and tools are assumed"));
+    }
+    let (flush, seen) = natural::flushes(&part.calls, u64::from(base));
+    let needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
+    report.warm_start_tokens += seen.warm_start_tokens;
+    report.natural_invalidations += seen.invalidations;
+    report.natural_invalidation_tokens += seen.invalidation_tokens;
+    report.expiries += seen.expiries;
+    report.transcripts += 1;
+    report.sub_agent_transcripts += u64::from(part.sub_agent);
+
+    let session = hash(&["session", format, &part.session]);
+    let id = hash(&["transcript", format, &part.session, &part.agent, &part.number.to_string()]);
+    let mut doc = Document {
+        schema: SCHEMA.to_owned(),
+        id: short(id),
+        session: Some(short(session)),
+        model: main_model(&part),
+        base_tokens: base,
+        context_window: None,
+        source: Some(json!({
+            "format": format,
+            "agent": if part.sub_agent { "sub" } else { "main" },
+            "part": part.number,
+            "sizes": if sizes.recorded_prompts > 0 { "recorded" } else { "bytes" },
+        })),
+        tools: tools(&part, options),
+        requests: Vec::with_capacity(part.calls.len()),
+    };
+    fill(&mut doc, &part, &flush, needs, report);
+    merge(&mut report.sizes, sizes);
+    Some(doc)
+}
+
+/// Counts what the part holds, calls that an earlier file holds left out.
+fn count(part: &Part, report: &mut FileReport) {
+    for call in &part.calls {
+        if call.repeated {
+            report.duplicates += call.records;
+            continue;
+        }
+        report.requests += 1;
+        report.tool_uses += call.output.iter().filter(|i| matches!(i.kind, Kind::Use(_))).count() as u64;
+        if let Some(usage) = call.usage {
+            report.count_usage(usage);
+        }
+    }
+}
+
+fn tools(part: &Part, options: &Options) -> BTreeMap<String, ToolDoc> {
+    let class = |name: &String| options.refetch.get(name).copied().unwrap_or_else(|| default_refetch(name));
+    part.uses.iter().map(|name| (name.clone(), ToolDoc { refetch: class(name) })).collect()
+}
+
+/// The needs of every call as indices of uses.
+fn needs(part: &Part, options: &Options) -> Vec<Vec<u32>> {
+    let mut quotations = Quotations::new(options.needs);
+    let mut all = Vec::with_capacity(part.calls.len());
+    for (i, call) in part.calls.iter().enumerate() {
+        for item in &call.input {
+            match item.kind {
+                Kind::Result(id) => quotations.add_result(id, i as u32, &item.text),
+                _ => quotations.add_own(&item.text),
+            }
+        }
+        let mut found: Vec<u32> = Vec::new();
+        for item in &call.output {
+            for id in quotations.needs(i as u32, &item.text) {
+                if !found.contains(&id) {
+                    found.push(id);
+                }
+            }
+        }
+        found.sort_unstable();
+        all.push(found);
+        for item in &call.output {
+            quotations.add_own(&item.text);
+        }
+    }
+    all
+}
+
+/// Writes the requests. Calls that an earlier file holds are no requests here; what they put into the context enters as client text.
+fn fill(doc: &mut Document, part: &Part, flush: &[Option<u64>], needs: Vec<Vec<u32>>, report: &mut FileReport) {
+    let origin = part.calls.iter().find(|c| !c.repeated).and_then(|c| c.at_ms);
+    let origin = origin.or_else(|| part.calls.iter().find_map(|c| c.at_ms)).unwrap_or(0);
+    let mut at_ms = 0;
+    let mut backwards = 0;
+    let mut carried = 0;
+    let mut inherited = 0;
+    let mut present: HashSet<u32> = HashSet::new();
+    for ((call, flush), needs) in part.calls.iter().zip(flush).zip(needs) {
+        if call.repeated {
+            carried += tokens(&call.input) + tokens(&call.output);
+            continue;
+        }
+        let now = call.at_ms.map_or(at_ms, |ms| ms - origin);
+        backwards += u64::from(now < at_ms);
+        at_ms = now;
+        let mut input = Vec::with_capacity(call.input.len() + 1);
+        let mut text = std::mem::take(&mut carried);
+        inherited += text;
+        let mut has_text = text > 0;
+        for item in &call.input {
+            match item.kind {
+                Kind::Result(id) if present.contains(&id) => {
+                    let bytes = (item.text_only && item.fixed == 0).then_some(item.bytes);
+                    input.push(Block::result(u64::from(id), small(item.tokens), bytes));
+                }
+                _ => {
+                    text += item.tokens;
+                    has_text = true;
+                }
+            }
+        }
+        if has_text {
+            input.push(Block::user(small(text)));
+        }
+        let needs: Vec<u64> = needs.into_iter().filter(|id| present.contains(id)).map(u64::from).collect();
+        report.needs += needs.len() as u64;
+        let output = call.output.iter().map(|item| block(item, part, &mut present)).collect();
+        let first = doc.requests.is_empty();
+        doc.requests.push(RequestDoc {
+            at_ms: now,
+            input,
+            output,
+            needs,
+            // The first request that is left of a forked session finds its whole history warm; the replay can serve the base of it.
+            flush_above: if first { call.usage.map(|u| u.cache_read).filter(|&r| r > 0) } else { *flush },
+            ttl_ms: call.ttl_ms,
+            usage: call.usage,
+        });
+    }
+    if inherited > 0 {
+        report.note(format!("{inherited} tokens of history are shared with an earlier file; they count as client text and are never cleared"));
+    }
+    if backwards > 0 {
+        report.note(format!("{backwards} requests carry a time before their predecessor's; the order of the conversation was kept"));
+    }
+}
+
+fn tokens(items: &[Item]) -> u64 {
+    items.iter().map(|i| i.tokens).sum()
+}
+
+fn small(tokens: u64) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+fn block(item: &Item, part: &Part, present: &mut HashSet<u32>) -> Block {
+    match item.kind {
+        Kind::Use(id) => {
+            present.insert(id);
+            Block::tool_use(u64::from(id), &part.uses[id as usize], small(item.tokens))
+        }
+        Kind::Thinking => Block::thinking(small(item.tokens)),
+        _ => Block::text(small(item.tokens)),
+    }
+}
+
+/// Marks calls that `seen` holds already and remembers the others.
+pub fn mark_repeated(calls: &mut [Call], seen: &mut HashSet<u128>) {
+    for call in calls {
+        call.repeated = call.key.is_some_and(|k| !seen.insert(k));
+    }
+}
+
+/// Adds the size report of one part to that of its file.
+fn merge(file: &mut SizeReport, part: SizeReport) {
+    let first = file.recorded_prompts == 0;
+    if first {
+        file.input_bytes_per_token = part.input_bytes_per_token;
+        file.output_bytes_per_token = part.output_bytes_per_token;
+        file.fitted = part.fitted;
+    }
+    file.exact_prompts += part.exact_prompts;
+    file.recorded_prompts += part.recorded_prompts;
+    file.largest_difference = file.largest_difference.max(part.largest_difference);
+    file.impossible_steps += part.impossible_steps;
+    file.shrunk_outputs += part.shrunk_outputs;
+    file.shrunk_tokens += part.shrunk_tokens;
+    file.partial_outputs += part.partial_outputs;
+    file.unlogged_tokens += part.unlogged_tokens;
+    file.parts.push(part.steps);
+}

@@ -1,0 +1,219 @@
+//! Needs by quotation: which earlier tool results an output draws on, found by what it repeats of them word for word.
+//!
+//! An output needs a result when it holds a window of at least [`NeedOptions::min_bytes`] bytes, white space collapsed and at least
+//! [`NeedOptions::min_distinct`] characters different, that stands in the result. Of several blocks that hold the window the most recent
+//! counts: if that is the user's or the agent's own text nothing is needed, and if it is a result that arrived with this very request, its
+//! first use is no need either. Windows are whole characters.
+//!
+//! Linear time: blocks are indexed by winnowed fingerprints (rolling hashes of which each stretch of `min_bytes` shares at least one), and
+//! each meeting of fingerprints is verified byte by byte. Memory: the collapsed text of one transcript and about as much again.
+
+mod fingerprints;
+
+use std::collections::HashMap;
+
+use super::NeedOptions;
+use fingerprints::Winnow;
+
+/// Fingerprints that occur more often are looked up this many times, the most recent first.
+const MOST_LOOKUPS: usize = 64;
+const NONE: u32 = u32::MAX;
+
+/// What a block is to the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// The user's or the agent's own text.
+    Own,
+    /// The result of this use, first sent with this request.
+    Result { id: u32, request: u32 },
+}
+
+struct Text {
+    holder: Holder,
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+struct Posting {
+    block: u32,
+    at: u32,
+    older: u32,
+}
+
+/// A stretch of the output that stands in an earlier block.
+#[derive(Clone, Copy)]
+struct Match {
+    block: u32,
+    /// Offset in the block less offset in the output.
+    shift: i64,
+    from: usize,
+    to: usize,
+}
+
+/// The blocks of one transcript so far.
+pub struct Quotations {
+    options: NeedOptions,
+    winnow: Winnow,
+    texts: Vec<Text>,
+    heads: HashMap<u64, u32, fingerprints::Already>,
+    postings: Vec<Posting>,
+}
+
+impl Quotations {
+    /// No blocks yet.
+    pub fn new(options: NeedOptions) -> Self {
+        let options = NeedOptions { min_bytes: options.min_bytes.max(8), ..options };
+        Self { winnow: Winnow::new(options.min_bytes), options, texts: Vec::new(), heads: HashMap::default(), postings: Vec::new() }
+    }
+
+    /// Adds text of the user or the agent.
+    pub fn add_own(&mut self, text: &str) {
+        self.add(Holder::Own, text);
+    }
+
+    /// Adds the result of use `id`, which `request` sends for the first time.
+    pub fn add_result(&mut self, id: u32, request: u32, text: &str) {
+        self.add(Holder::Result { id, request }, text);
+    }
+
+    fn add(&mut self, holder: Holder, text: &str) {
+        let bytes = collapse(text);
+        if bytes.len() < self.options.min_bytes {
+            return;
+        }
+        let block = self.texts.len() as u32;
+        let (heads, postings) = (&mut self.heads, &mut self.postings);
+        self.winnow.each(&bytes, |hash, at| {
+            let older = heads.insert(hash, postings.len() as u32).unwrap_or(NONE);
+            postings.push(Posting { block, at: at as u32, older });
+        });
+        self.texts.push(Text { holder, bytes });
+    }
+
+    /// The uses whose results the output `text` of `request` needs, in the order of the quotations' recency.
+    pub fn needs(&self, request: u32, text: &str) -> Vec<u32> {
+        let output = collapse(text);
+        let mut matches = self.matches(&output);
+        // The most recent holder takes its stretch; an older one is needed for what is left.
+        matches.sort_by_key(|m| (std::cmp::Reverse(m.block), m.from));
+        let mut taken: Vec<(usize, usize)> = Vec::new();
+        let mut found = Vec::new();
+        let mut rest = Vec::new();
+        for m in matches {
+            rest.clear();
+            let mut from = m.from;
+            let first = taken.partition_point(|t| t.1 <= m.from);
+            for &(a, b) in taken[first..].iter().take_while(|t| t.0 < m.to) {
+                rest.push((from, a.max(from)));
+                from = from.max(b);
+            }
+            rest.push((from, m.to.max(from)));
+            if !rest.iter().any(|&(a, b)| self.qualifies(&output[a..b])) {
+                continue;
+            }
+            match self.texts[m.block as usize].holder {
+                Holder::Result { id, request: sent } if sent < request && !found.contains(&id) => found.push(id),
+                _ => {}
+            }
+            let last = first + taken[first..].iter().take_while(|t| t.0 < m.to).count();
+            let (from, to) = taken[first..last].iter().fold((m.from, m.to), |(a, b), t| (a.min(t.0), b.max(t.1)));
+            taken.splice(first..last, [(from, to)]);
+        }
+        found
+    }
+
+    /// Every stretch of the output that a block holds, found from each fingerprint at its most recent holder.
+    fn matches(&self, output: &[u8]) -> Vec<Match> {
+        let mut matches: Vec<Match> = Vec::new();
+        self.winnow.each(output, |hash, at| {
+            let mut next = self.heads.get(&hash).copied().unwrap_or(NONE);
+            let mut lookups = 0;
+            while next != NONE && lookups < MOST_LOOKUPS {
+                lookups += 1;
+                let posting = self.postings[next as usize];
+                next = posting.older;
+                let shift = i64::from(posting.at) - at as i64;
+                // A long copy meets many of its own fingerprints again: it is known already.
+                let known = |m: &&Match| m.block == posting.block && m.shift == shift && m.from <= at && at < m.to;
+                if matches.iter().rev().take(8).any(|m| known(&m)) {
+                    return;
+                }
+                let block = &self.texts[posting.block as usize].bytes;
+                let (from, to) = stretch(block, posting.at as usize, output, at);
+                if at < to && self.qualifies(&output[from..to]) {
+                    matches.push(Match { block: posting.block, shift, from, to });
+                    return;
+                }
+            }
+        });
+        matches
+    }
+
+    /// Whether a stretch, cut to whole characters, is long and varied enough.
+    fn qualifies(&self, bytes: &[u8]) -> bool {
+        let whole = whole_characters(bytes);
+        whole.len() >= self.options.min_bytes && distinct(whole, self.options.min_distinct)
+    }
+}
+
+/// The largest equal stretch around two equal places, as offsets in `b`.
+fn stretch(a: &[u8], at_a: usize, b: &[u8], at_b: usize) -> (usize, usize) {
+    let back = a[..at_a].iter().rev().zip(b[..at_b].iter().rev()).take_while(|(x, y)| x == y).count();
+    let on = a[at_a..].iter().zip(&b[at_b..]).take_while(|(x, y)| x == y).count();
+    (at_b - back, at_b + on)
+}
+
+/// The bytes without a cut character at either end.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    let continuing = |b: &&u8| **b & 0xc0 == 0x80;
+    let bytes = &bytes[bytes.iter().take_while(continuing).count()..];
+    let tail = bytes.iter().rev().take_while(continuing).count();
+    let Some(lead) = bytes.len().checked_sub(tail + 1) else { return bytes };
+    let width = match bytes[lead] {
+        0xf0.. => 4,
+        0xe0.. => 3,
+        0xc0.. => 2,
+        _ => 1,
+    };
+    if width == tail + 1 { bytes } else { &bytes[..lead] }
+}
+
+/// Whether at least `least` different characters occur.
+fn distinct(bytes: &[u8], least: usize) -> bool {
+    let mut ascii = 0u128;
+    let mut others: Vec<char> = Vec::new();
+    for c in String::from_utf8_lossy(bytes).chars() {
+        match u32::from(c) {
+            n @ 0..128 => ascii |= 1 << n,
+            _ if !others.contains(&c) => others.push(c),
+            _ => continue,
+        }
+        if ascii.count_ones() as usize + others.len() >= least {
+            return true;
+        }
+    }
+    least == 0
+}
+
+/// The text with every run of white space as one blank.
+fn collapse(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut blank = false;
+    for (i, word) in text.split(char::is_whitespace).enumerate() {
+        blank |= i > 0;
+        if word.is_empty() {
+            continue;
+        }
+        if std::mem::take(&mut blank) {
+            out.push(b' ');
+        }
+        out.extend_from_slice(word.as_bytes());
+    }
+    if blank {
+        out.push(b' ');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

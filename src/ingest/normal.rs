@@ -1,0 +1,138 @@
+//! The normal form of a log: what every reader yields and everything after it works on.
+//!
+//! A *part* is one history: a session's main agent or one sub-agent between two compactions. A *call* is one model call: what the client
+//! appended since the previous call's output, what the model answered, and the usage recorded for it (disjoint fields).
+
+use sha2::{Digest, Sha256};
+
+use crate::trace::Usage;
+
+/// What an item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Client-side text that is no tool result.
+    User,
+    /// The result of a use, by index into [`Part::uses`].
+    Result(u32),
+    /// Thinking; empty text means that the log keeps none of it.
+    Thinking,
+    /// The model's words.
+    Text,
+    /// A tool use, by index into [`Part::uses`].
+    Use(u32),
+}
+
+/// One block of a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// What it is.
+    pub kind: Kind,
+    /// UTF-8 bytes of what counts as text.
+    pub bytes: u64,
+    /// Tokens of what counts by pixels.
+    pub fixed: u64,
+    /// Whether it holds text only.
+    pub text_only: bool,
+    /// Whether the client renders the record in its own way, so that `bytes` is a guess.
+    pub guessed: bool,
+    /// The text in which quotations are looked for; empty when needs are not wanted. U+001F separates unrelated pieces.
+    pub text: String,
+    /// Tokens; set by the sizing.
+    pub tokens: u64,
+}
+
+impl Item {
+    /// An item without content.
+    pub fn new(kind: Kind) -> Self {
+        Self { kind, bytes: 0, fixed: 0, text_only: true, guessed: false, text: String::new(), tokens: 0 }
+    }
+
+    /// Joins another item of client text to this one.
+    pub fn absorb(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.fixed += other.fixed;
+        self.tokens += other.tokens;
+        self.text_only &= other.text_only;
+        self.guessed |= other.guessed;
+        if !other.text.is_empty() {
+            self.text.push('\u{1f}');
+            self.text.push_str(&other.text);
+        }
+    }
+}
+
+/// One model call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Call {
+    /// Identifies the call across files; `None` when the log gives no id.
+    pub key: Option<u128>,
+    /// The model as the log names it.
+    pub model: Option<String>,
+    /// Start, milliseconds since 1970, as well as the log tells it.
+    pub at_ms: Option<i64>,
+    /// What the client appended: results first, then at most one item of client text.
+    pub input: Vec<Item>,
+    /// What the model answered.
+    pub output: Vec<Item>,
+    /// Recorded usage; `None` where unknown.
+    pub usage: Option<Usage>,
+    /// Whether the recorded output count is final.
+    pub complete: bool,
+    /// How long cache entries live that it wrote, where the log says.
+    pub ttl_ms: Option<i64>,
+    /// Records of the log that make up the answer.
+    pub records: u64,
+    /// Whether an earlier file holds the same call.
+    pub repeated: bool,
+}
+
+/// One history.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Part {
+    /// The session's id in the log; only its hash leaves.
+    pub session: String,
+    /// Which agent of the session: empty for the main one. Only its hash leaves.
+    pub agent: String,
+    /// Whether it is a sub-agent's.
+    pub sub_agent: bool,
+    /// Number of the part within agent and session, from 0.
+    pub number: u32,
+    /// Names of the tools of all uses.
+    pub uses: Vec<String>,
+    /// The calls in order.
+    pub calls: Vec<Call>,
+}
+
+/// The first 16 bytes of SHA-256: what stands for an id wherever ids are compared or leave.
+pub fn hash(parts: &[&str]) -> u128 {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update((part.len() as u64).to_le_bytes());
+        sha.update(part.as_bytes());
+    }
+    let digest = sha.finalize();
+    u128::from_be_bytes(std::array::from_fn(|i| digest[i]))
+}
+
+/// A hash as 16 hexadecimal digits.
+pub fn short(hash: u128) -> String {
+    format!("{:016x}", (hash >> 64) as u64)
+}
+
+/// Puts the results of a call's input first, as the API demands, and joins the client's texts to one item.
+///
+/// Clients join adjacent texts of one message, and no text is ever cleared, so nothing is lost; separate blocks would be separate cache
+/// positions and use up the lookback of 20 that the provider really has.
+pub fn arrange(input: &mut Vec<Item>) {
+    let mut text: Option<Item> = None;
+    let mut arranged = Vec::with_capacity(input.len());
+    for item in input.drain(..) {
+        match (&mut text, item.kind) {
+            (_, Kind::Result(_)) => arranged.push(item),
+            (Some(text), _) => text.absorb(item),
+            (None, _) => text = Some(item),
+        }
+    }
+    arranged.extend(text);
+    *input = arranged;
+}

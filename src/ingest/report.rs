@@ -1,0 +1,130 @@
+//! What is said of each file that was read: counts and line numbers, never text.
+
+use std::collections::BTreeMap;
+
+use super::sizes::SizeReport;
+use crate::trace::Usage;
+
+/// A record that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Line of the file on which the record starts, from 1.
+    pub line: u64,
+    /// Why, and what was expected. Holds no text of the record.
+    pub why: String,
+}
+
+/// The report on one file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FileReport {
+    /// The file as the caller named it.
+    pub name: String,
+    /// Name of the format that it was recognised as.
+    pub format: Option<&'static str>,
+    /// Why nothing could be taken from the file, in one line.
+    pub error: Option<String>,
+    /// Bytes after decompression.
+    pub bytes: u64,
+    /// Records parsed, those of unknown types included.
+    pub records: u64,
+    /// Records skipped, the first [`Limits::named_skips`](super::Limits::named_skips) of them by line.
+    pub skipped: Vec<Skipped>,
+    /// Records skipped in all.
+    pub skipped_records: u64,
+    /// Records that were read only after a repair (raw control characters, broken UTF-8, several records on a line…).
+    pub repaired: u64,
+    /// Blank lines.
+    pub blank_lines: u64,
+    /// Records that repeat one that was read before, in this file or an earlier one, and were merged with it.
+    pub duplicates: u64,
+    /// Tool uses without a result in the file.
+    pub orphan_uses: u64,
+    /// Results without a use in their transcript, or second results of one use; they count as plain text.
+    pub orphan_results: u64,
+    /// Records of types that hold no message, by type.
+    pub ignored_types: BTreeMap<String, u64>,
+    /// Model calls.
+    pub requests: u64,
+    /// Those whose usage was recorded (and is not all zero).
+    pub requests_with_usage: u64,
+    /// Tool uses.
+    pub tool_uses: u64,
+    /// Recorded usage, summed over the requests.
+    pub usage: Usage,
+    /// Transcripts made of the file.
+    pub transcripts: u64,
+    /// Those of sub-agents.
+    pub sub_agent_transcripts: u64,
+    /// Compactions, at each of which a new transcript begins.
+    pub compactions: u64,
+    /// Model calls left out because the user rewound past them.
+    pub rewound_requests: u64,
+    /// Lines that the client wrote itself without a model call (`<synthetic>`).
+    pub synthetic: u64,
+    /// Needs found.
+    pub needs: u64,
+    /// Tokens that first requests found in the cache.
+    pub warm_start_tokens: u64,
+    /// Requests that the cache gave at least 1,000 tokens less than it held, though its TTL had not run out.
+    pub natural_invalidations: u64,
+    /// Tokens that it gave less at these.
+    pub natural_invalidation_tokens: u64,
+    /// Requests after a gap longer than the TTL at which the cache gave at least 1,000 tokens less than it held.
+    pub expiries: u64,
+    /// How token sizes were found, and how well they agree with the recorded prompts.
+    pub sizes: SizeReport,
+    /// What else a reader of the figures should know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl FileReport {
+    /// A report on a file of which nothing could be read.
+    pub fn failed(name: &str, error: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), error: Some(error.into()), ..Self::default() }
+    }
+
+    /// Whether something in the file was left out for a fault of the file.
+    pub fn lost_something(&self) -> bool {
+        self.error.is_some() || self.skipped_records > 0
+    }
+
+    pub(super) fn skip(&mut self, line: u64, why: impl Into<String>, named: usize) {
+        self.skipped_records += 1;
+        if self.skipped.len() < named {
+            self.skipped.push(Skipped { line, why: why.into() });
+        }
+    }
+
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+
+    /// Counts a record type; a name that could be text of the log is not repeated.
+    pub(super) fn ignore(&mut self, kind: &str) {
+        let plain = !kind.is_empty() && kind.len() <= 48 && kind.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./:".contains(&b));
+        let kind = if plain { kind } else { "(unnamed)" };
+        match self.ignored_types.get_mut(kind) {
+            Some(n) => *n += 1,
+            None => {
+                // A file of random objects must not fill the report.
+                let kind = if self.ignored_types.len() < 64 { kind } else { "(others)" };
+                *self.ignored_types.entry(kind.to_owned()).or_default() += 1;
+            }
+        }
+    }
+}
+
+impl FileReport {
+    /// Adds the usage of one request.
+    pub(super) fn count_usage(&mut self, usage: Usage) {
+        self.requests_with_usage += 1;
+        self.usage.input += usage.input;
+        self.usage.cache_read += usage.cache_read;
+        self.usage.cache_write_5m += usage.cache_write_5m;
+        self.usage.cache_write_1h += usage.cache_write_1h;
+        self.usage.output += usage.output;
+    }
+}
