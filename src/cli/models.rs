@@ -177,3 +177,43 @@ fn tokens(n: u64) -> String {
         _ => format!("{}k", (n + 500) / 1_000),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(name: Option<&str>, all: bool) -> ModelsArgs {
+        ModelsArgs { name: name.map(str::to_owned), all, format: Format::Table }
+    }
+
+    #[test]
+    fn the_table_fits_80_columns() {
+        let catalogue = Catalogue::shipped();
+        let args = args(None, false);
+        let text = table(&select(&args, catalogue).unwrap(), catalogue, &args);
+        assert!(text.lines().count() > 50);
+        // A name that is too long stands on its own line; every row of numbers fits.
+        let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{long:?}");
+        assert!(text.contains(catalogue.date()));
+    }
+
+    #[test]
+    fn a_name_a_part_and_a_slip() {
+        let catalogue = Catalogue::shipped();
+        let names = |name: &str| select(&args(Some(name), false), catalogue).map(|m| m.into_iter().map(|m| m.name).collect::<Vec<_>>());
+        assert_eq!(names("anthropic/claude-sonnet-4.6").unwrap(), ["claude-sonnet-4-6"]);
+        assert!(names("haiku").unwrap().contains(&"claude-haiku-4-5".to_owned()));
+        let error = names("claude-sonet-4-6").unwrap_err().to_string();
+        assert!(error.contains("nearest, claude-sonnet-4-6"), "{error}");
+    }
+
+    #[test]
+    fn csv_has_a_row_a_tier() {
+        let models = select(&args(Some("claude-haiku-5-5"), false), Catalogue::shipped()).unwrap();
+        let text = csv(&models).unwrap();
+        let rows: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(rows[0], "claude-haiku-5-5,anthropic,0,0.1,0.01,0.125,0.2,0.5,512,entries,300000,1000000");
+        assert_eq!(rows[1], "claude-haiku-5-5,anthropic,100000,0.5,0.05,0.625,1,2.5,512,entries,300000,1000000");
+    }
+}

@@ -161,17 +161,16 @@ pub struct CachePatch {
 
 impl CachePatch {
     /// `base` with the keys that are stated here.
-    pub fn over(&self, base: &Cache) -> Cache {
-        Cache {
-            mode: self.mode.unwrap_or(base.mode),
-            ttl_ms: self.ttl_ms.or(base.ttl_ms),
-            default_ttl_ms: base.default_ttl_ms,
-            lookback: self.lookback.unwrap_or(base.lookback),
-            min_tokens: self.min_tokens.unwrap_or(base.min_tokens),
-            system_breakpoint: self.system_breakpoint.unwrap_or(base.system_breakpoint),
-            tail_breakpoints: self.tail_breakpoints.unwrap_or(base.tail_breakpoints),
-            group_parallel: self.group_parallel.unwrap_or(base.group_parallel),
-        }
+    pub fn over(&self, base: Cache) -> Cache {
+        let mut cache = base;
+        cache.mode = self.mode.unwrap_or(cache.mode);
+        cache.ttl_ms = self.ttl_ms.or(cache.ttl_ms);
+        cache.lookback = self.lookback.unwrap_or(cache.lookback);
+        cache.min_tokens = self.min_tokens.unwrap_or(cache.min_tokens);
+        cache.system_breakpoint = self.system_breakpoint.unwrap_or(cache.system_breakpoint);
+        cache.tail_breakpoints = self.tail_breakpoints.unwrap_or(cache.tail_breakpoints);
+        cache.group_parallel = self.group_parallel.unwrap_or(cache.group_parallel);
+        cache
     }
 
     /// This patch with the keys of `other` where it states none.
