@@ -86,6 +86,8 @@ pub(super) struct Session {
     pub(super) first_user_tokens: Dist,
     pub(super) turn_user_tokens: Dist,
     pub(super) turn_end: Share,
+    #[serde(default)]
+    pub(super) direct_answers: Share,
     pub(super) parallel: Share,
     pub(super) parallel_max: usize,
     pub(super) same_class: Share,

@@ -72,8 +72,10 @@ impl<'a> Session<'a> {
                 (false, true) => Some(self.stream.draw_whole(&session.turn_user_tokens, 1)),
                 (false, false) => None,
             };
-            // A turn ends once the agent has seen the results of its last uses.
-            let ends = !turn_starts && self.stream.chance(session.turn_end);
+            // A turn ends once the agent has seen the results of its last uses, or at once where it needs no tool. The first never
+            // does: a session without a use is no matter for clearing.
+            let share = if turn_starts { session.direct_answers } else { session.turn_end };
+            let ends = self.stream.chance(share) && !self.requests.is_empty();
             let mut request = self.open_request(at_ms, user);
             self.speak(&mut request, ends);
             if !ends {
