@@ -100,11 +100,7 @@ impl TryFrom<f64> for Share {
     type Error = String;
 
     fn try_from(value: f64) -> Result<Self, String> {
-        if (0.0..=1.0).contains(&value) {
-            Ok(Self(value))
-        } else {
-            Err(format!("is {value}; write a share between 0 and 1"))
-        }
+        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(format!("is {value}; write a share between 0 and 1")) }
     }
 }
 
@@ -151,7 +147,11 @@ impl TryFrom<RawDist> for Dist {
                 Shape::LogNormal(positive("median", median)?, sigma)
             }
             (None, None, None, Some(points)) => Shape::Quantiles(check_quantiles(points)?),
-            _ => return Err("write one of { fixed = n }, { median = n, sigma = s } or { quantiles = [[0.0, least], …, [1.0, largest]] }".to_owned()),
+            _ => {
+                return Err(
+                    "write one of { fixed = n }, { median = n, sigma = s } or { quantiles = [[0.0, least], …, [1.0, largest]] }".to_owned()
+                );
+            }
         };
         let min = raw.min.map_or(Ok(0.0), |v| positive("min", v))?;
         let max = raw.max.map_or(Ok(LARGEST), |v| positive("max", v))?;
@@ -171,7 +171,7 @@ fn positive(key: &str, value: f64) -> Result<f64, String> {
 }
 
 fn check_quantiles(points: Vec<(f64, f64)>) -> Result<Vec<(f64, f64)>, String> {
-    let ends = points.first().is_some_and(|p| p.0 == 0.0) && points.last().is_some_and(|p| p.0 == 1.0);
+    let ends = points.first().is_some_and(|p| p.0.abs() < 1e-12) && points.last().is_some_and(|p| (p.0 - 1.0).abs() < 1e-12);
     if points.len() < 2 || !ends {
         return Err("`quantiles` must run from 0 to 1; write [[0.0, least], …, [1.0, largest]]".to_owned());
     }
@@ -218,7 +218,7 @@ fn normal_quantile(u: f64) -> f64 {
         -3.969_683_028_665_376e1,
         2.209_460_984_245_205e2,
         -2.759_285_104_469_687e2,
-        1.383_577_518_672_690e2,
+        1.383_577_518_672_69e2,
         -3.066_479_806_614_716e1,
         2.506_628_277_459_239,
     ];

@@ -86,6 +86,8 @@ pub(super) struct Session {
     pub(super) first_user_tokens: Dist,
     pub(super) turn_user_tokens: Dist,
     pub(super) turn_end: Share,
+    #[serde(default)]
+    pub(super) direct_answers: Share,
     pub(super) parallel: Share,
     pub(super) parallel_max: usize,
     pub(super) same_class: Share,
@@ -313,7 +315,8 @@ fn shape(path: &str, message: &str) -> WorkloadError {
     };
     if message.starts_with("unknown field") && !quoted.is_empty() {
         let (key, known) = (quoted[0], &quoted[1..]);
-        let hint = nearest(key, known).map_or_else(|| format!("write one of {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+        let hint =
+            nearest(key, known).map_or_else(|| format!("write one of {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
         return error(join(key), format!("is no key here; {hint}"));
     }
     if message.starts_with("missing field") && !quoted.is_empty() {

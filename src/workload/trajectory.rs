@@ -72,8 +72,10 @@ impl<'a> Session<'a> {
                 (false, true) => Some(self.stream.draw_whole(&session.turn_user_tokens, 1)),
                 (false, false) => None,
             };
-            // A turn ends once the agent has seen the results of its last uses.
-            let ends = !turn_starts && self.stream.chance(session.turn_end);
+            // A turn ends once the agent has seen the results of its last uses, or at once where it needs no tool. The first never
+            // does: a session without a use is no matter for clearing.
+            let share = if turn_starts { session.direct_answers } else { session.turn_end };
+            let ends = self.stream.chance(share) && !self.requests.is_empty();
             let mut request = self.open_request(at_ms, user);
             self.speak(&mut request, ends);
             if !ends {
@@ -108,7 +110,15 @@ impl<'a> Session<'a> {
         let flushed = self.stream.chance(share);
         let flush_above = flushed.then(|| u64::from(self.stream.draw_whole(&cache.prefix_tokens, 0).min(self.base_tokens)));
         let uses = self.uses.len();
-        PlannedRequest { at_ms, user, uses, uses_end: uses, flush_above, synthesis: uses >= self.synthesis_from, ..PlannedRequest::default() }
+        PlannedRequest {
+            at_ms,
+            user,
+            uses,
+            uses_end: uses,
+            flush_above,
+            synthesis: uses >= self.synthesis_from,
+            ..PlannedRequest::default()
+        }
     }
 
     fn thinking(&mut self) -> Option<u32> {
@@ -161,13 +171,11 @@ impl<'a> Session<'a> {
         let note_of = simulation.notes.as_ref().filter(|n| n.class == name).and_then(|notes| self.take_note(notes));
         let page_of = simulation.paging.as_ref().filter(|p| p.class == name).and_then(|paging| self.turn_page(paging));
 
-        let (tool, detail) = match (&simulation.notes, note_of) {
-            (Some(notes), Some(_)) => (notes.tool.as_str(), &class.tools[&notes.tool]),
-            _ => {
-                let weights: Vec<f64> = class.tools.values().map(|t| t.weight).collect();
-                let (tool, detail) = class.tools.iter().nth(self.stream.categorical(&weights)).expect("a class has a tool");
-                (tool.as_str(), detail)
-            }
+        let (tool, detail) = if let (Some(notes), Some(_)) = (&simulation.notes, note_of) {
+            (&notes.tool, &class.tools[&notes.tool])
+        } else {
+            let weights: Vec<f64> = class.tools.values().map(|t| t.weight).collect();
+            class.tools.iter().nth(self.stream.categorical(&weights)).expect("a class has a tool")
         };
         // One rank gives both size and outcome, so that failures keep to the small sizes that they have and the sizes of all
         // results, failures included, keep to the class's quantiles.
@@ -177,7 +185,7 @@ impl<'a> Session<'a> {
         let bytes = whole(class.result_bytes.at(rank)).max(1);
         let planned = PlannedUse {
             class: name.to_owned(),
-            tool: tool.to_owned(),
+            tool: tool.clone(),
             tokens: self.stream.draw_whole(detail.use_tokens.as_ref().unwrap_or(&class.use_tokens), 1),
             result_tokens: whole(f64::from(bytes) / simulation.bytes_per_token).max(1),
             result_bytes: u64::from(bytes),
@@ -186,10 +194,9 @@ impl<'a> Session<'a> {
             page_of,
             note_of,
         };
-        if let Some(paging) = simulation.paging.as_ref().filter(|p| p.class == name) {
-            if planned.result_bytes >= paging.page_bytes && !error {
-                self.open_pages.push(self.uses.len());
-            }
+        let full_page = |p: &Paging| p.class == name && planned.result_bytes >= p.page_bytes && !error;
+        if simulation.paging.as_ref().is_some_and(full_page) {
+            self.open_pages.push(self.uses.len());
         }
         planned
     }

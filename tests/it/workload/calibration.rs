@@ -90,7 +90,7 @@ impl Check {
     }
 }
 
-/// Medians within 15 %, p90 within 25 % (p10 and p99 too), shares within 0.04, ranges met.
+/// Medians within 15 %, p90 within 25 %, shares within 0.04, ranges met; p10 and p99 of sizes, where few results lie, within 35 %.
 fn check(figures: &Figures, table: &Table) -> Check {
     let mut check = Check::default();
     check.relative("uses p10", quantile(&figures.uses, 0.1), table.uses[0], 0.25);
@@ -117,7 +117,7 @@ fn check(figures: &Figures, table: &Table) -> Check {
     for (class, mix, sizes, errors) in table.classes {
         let of = &figures.classes[*class];
         check.absolute(&format!("{class} share of uses"), figures.mix(class), *mix, 0.02);
-        for ((q, size), tolerance) in [0.1, 0.5, 0.9, 0.99].iter().zip(sizes).zip([0.25, 0.15, 0.25, 0.25]) {
+        for ((q, size), tolerance) in [0.1, 0.5, 0.9, 0.99].iter().zip(sizes).zip([0.35, 0.15, 0.25, 0.35]) {
             check.relative(&format!("{class} size p{:.0}", q * 100.0), quantile(&of.bytes, *q), *size, tolerance);
         }
         check.absolute(&format!("{class} errors"), of.errors as f64 / of.bytes.len() as f64, *errors, 0.02);
@@ -181,10 +181,14 @@ fn moved(name: &str, path: &str, value: toml::Value) -> Spec {
 
 /// Each parameter moved alone must break a line of the table that depends on it.
 fn assert_noticed(name: &str, check: fn(&Spec) -> Check, moves: &[(&str, f64, &str)]) {
+    let mut unnoticed = Vec::new();
     for (path, value, part) in moves {
-        let check = check(&moved(name, path, toml::Value::Float(*value)));
-        assert!(check.violations.iter().any(|v| v.starts_with(part)), "{path} = {value} breaks no {part:?}: {:#?}", check.violations);
+        let violations = check(&moved(name, path, toml::Value::Float(*value))).violations;
+        if !violations.iter().any(|v| v.starts_with(part)) {
+            unnoticed.push(format!("{path} = {value} breaks no {part:?} but {violations:#?}"));
+        }
     }
+    assert!(unnoticed.is_empty(), "{}", unnoticed.join("\n"));
 }
 
 #[test]
@@ -193,8 +197,8 @@ fn a_moved_parameter_of_research_agent_is_noticed() {
         "research_agent",
         check_research,
         &[
-            ("bytes_per_token", 2.0, "growth p50"),
-            ("session.base_tokens.median", 20_000.0, "first prompt"),
+            ("bytes_per_token", 2.0, "peak prompt"),
+            ("session.first_user_tokens.median", 3900.0, "first prompt"),
             ("session.uses.quantiles.2.1", 130.0, "uses p50"),
             ("session.parallel", 0.2, "uses per call"),
             ("output.thinking_tokens.median", 1500.0, "growth p50"),
@@ -203,7 +207,7 @@ fn a_moved_parameter_of_research_agent_is_noticed() {
             ("cache.invalidation", 0.025, "invalidations"),
             ("phases.0.until", 0.8, "read share of uses"),
             ("phases.1.mix.exec", 0.5, "exec share of uses"),
-            ("synthesis.share.0", 0.05, "share of reuse more than 50 back"),
+            ("synthesis.share.0", 0.05, "edit share of uses"),
             ("reuse.revisit_uses.median", 60.0, "share of reuse more than 50 back"),
             ("classes.read.needed.synthesis", 0.45, "read needed again"),
             ("classes.web.needed.synthesis", 0.2, "web needed again"),
@@ -225,7 +229,7 @@ fn a_moved_parameter_of_coding_agent_is_noticed() {
             ("session.uses.quantiles.2.1", 35.0, "uses p50"),
             ("session.turn_end", 0.05, "read needed again"),
             ("session.parallel", 0.3, "uses per call"),
-            ("output.thinking_share", 0.9, "growth p90"),
+            ("output.thinking_share", 0.9, "peak prompt"),
             ("gaps.turn_seconds.median", 240.0, "gap p90"),
             ("reuse.recency_uses.median", 15.0, "read last needed more than 10 back"),
             ("paging.share", 0.9, "read last needed more than 1 back"),

@@ -36,7 +36,7 @@ fn an_error_names_the_field_and_what_to_write() {
         ("tools.bash = { weight = 1,", "tools.grep = { weight = 1,", "classes.search.tools.grep", "is a tool of `exec` too"),
         ("tools.bash = { weight = 1,", "tools.bash = { weight = 0,", "classes.exec.tools", "no tool with a weight above 0"),
         ("refetch = \"yes\" }", "refetch = \"maybe\" }", "classes.read.tools.read_file.refetch", "write"),
-        ("[cache]", "[cache", "line 67", "is not valid TOML"),
+        ("direct_answers = 0.05", "direct_answers = 1.0", "session.direct_answers", "write a share of at most 0.99"),
     ];
     let notebook = [
         ("tool = \"read_file\"", "tool = \"read_fil\"", "script.requests[0].uses[0].tool", "did you mean `read_file`?"),
@@ -52,6 +52,15 @@ fn an_error_names_the_field_and_what_to_write() {
         assert!(problem.contains(part), "{to}: {problem}");
         assert!(!problem.contains('\n'), "one line: {problem}");
     }
+}
+
+#[test]
+fn broken_toml_is_reported_by_its_line() {
+    let text = shipped_text("research_agent").unwrap();
+    let line = text[..=text.find("\n[cache]").unwrap()].matches('\n').count() + 1;
+    let (field, problem) = error("research_agent", "\n[cache]", "\n[cache");
+    assert_eq!(field, format!("line {line}"));
+    assert!(problem.contains("is not valid TOML") && !problem.contains('\n'), "{problem}");
 }
 
 /// On the other side of the rule: a need is fine from the request after the one that brings the result.
