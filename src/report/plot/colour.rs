@@ -69,7 +69,7 @@ impl CostScale {
         let logs: Vec<f64> = ratios.filter_map(usable).map(libm::log).collect();
         let mut sizes: Vec<f64> = logs.iter().map(|l| l.abs()).collect();
         sizes.sort_by(f64::total_cmp);
-        let most = if sizes.is_empty() { 0.0 } else { sizes[(sizes.len() - 1) * 95 / 100] };
+        let most = if sizes.is_empty() { 0.0 } else { sizes[((sizes.len() - 1) * 95).div_ceil(100)] };
         // A largest value just past the quantile is no extreme: let the scale reach it.
         let largest = sizes.last().copied().unwrap_or(0.0);
         let reach = if largest <= most * 1.5 { largest } else { most }.max(libm::log(1.05));

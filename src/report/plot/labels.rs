@@ -114,7 +114,7 @@ pub(super) fn place(area: Rect, anchors: &[Anchor], points: &[(f64, f64)]) -> Ve
             let ground = rect.grow(2.0);
             let covered = points.iter().filter(|p| ground.has(**p)).count();
             // A short walk is worth taking to cover less; a long one only for much.
-            let score = (covered * 40 + distance as usize, distance);
+            let score = (covered * 120 + distance as usize, distance);
             if best.is_none_or(|(s, _)| score < s) {
                 best = Some((score, rect));
             }

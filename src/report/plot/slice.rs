@@ -63,12 +63,12 @@ pub(super) fn slice<'a>(view: &SweepView<'a>) -> Option<Slice<'a>> {
         let name = |s: &str| if s.is_empty() { "none".to_owned() } else { s.to_owned() };
         let several = counts.iter().any(|((p, ..), _)| *p != policy);
         format!(
-            "shown: {}trigger in {} \u{b7} clear_tool_inputs {} \u{b7} exclude_tools {} (1 of {} combinations of these; all are in sweep.csv)",
+            "1 of {} combinations of the further knobs (all are in sweep.csv): {}trigger in {} \u{b7} clear_tool_inputs {} \u{b7} exclude_tools {}",
+            counts.len(),
             if several { format!("{policy} \u{b7} ") } else { String::new() },
             unit(trigger_type),
             name(&inputs),
-            name(&exclude),
-            counts.len()
+            name(&exclude)
         )
     } else {
         String::new()
