@@ -1,4 +1,4 @@
-//! Figure 3: what clear_at_least does to cache invalidations and cost, a line a keep.
+//! Figure 3: what `clear_at_least` does to cache invalidations and cost, a line a keep.
 
 use super::SweepView;
 use super::canvas::{Canvas, Mark};
@@ -16,7 +16,7 @@ const HEADING: &str = "Cache invalidations and cost over clear_at_least";
 const MOST_LINES: usize = 6;
 const MARKS: [Mark; 6] = [Mark::Disc, Mark::Square, Mark::Triangle, Mark::Diamond, Mark::TriangleDown, Mark::Cross];
 
-/// One keep: its values by position of clear_at_least.
+/// One keep: its values by position of `clear_at_least`.
 struct Line {
     keep: u32,
     colour: Rgb,

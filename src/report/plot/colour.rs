@@ -39,7 +39,7 @@ const DIVERGING: [Rgb; 9] = [
 
 /// Colour at `t` of -1 (cheapest) to 1 (dearest); beyond that the end's colour.
 pub(super) fn diverging(t: f64) -> Rgb {
-    let at = (t.clamp(-1.0, 1.0) + 1.0) / 2.0 * (DIVERGING.len() - 1) as f64;
+    let at = f64::midpoint(t.clamp(-1.0, 1.0), 1.0) * (DIVERGING.len() - 1) as f64;
     let low = (at.floor() as usize).min(DIVERGING.len() - 2);
     let share = at - low as f64;
     let (a, b) = (DIVERGING[low], DIVERGING[low + 1]);

@@ -1,4 +1,4 @@
-//! Figure 2: cost against `none` over trigger and keep, one panel a clear_at_least.
+//! Figure 2: cost against `none` over trigger and keep, one panel a `clear_at_least`.
 
 use super::SweepView;
 use super::canvas::{Align, Canvas, Font, Mark};
@@ -186,7 +186,7 @@ fn draw_panel(canvas: &mut Canvas, s: &Slice, layout: &Layout, i: usize, value: 
     }
 }
 
-/// What stands above each panel: its clear_at_least and, where there is room in all of them, the lowest cost.
+/// What stands above each panel: its `clear_at_least` and, where there is room in all of them, the lowest cost.
 fn titles(s: &Slice, shown: &[usize], room: f64) -> Vec<String> {
     let name = |i: usize| format!("clear_at_least {}", short(s.clear_at_leasts[i] as f64, 4));
     let full = |i: usize| {

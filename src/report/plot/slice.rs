@@ -1,4 +1,4 @@
-//! The part of a sweep that a plane over trigger, keep and clear_at_least can show: the rows that agree in all other knobs.
+//! The part of a sweep that a plane over trigger, keep and `clear_at_least` can show: the rows that agree in all other knobs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::sweep::ConfigRow;
 /// The knobs that are no axis of the figures: policy, type of trigger, `exclude_tools`, `clear_tool_inputs`.
 type Rest = (String, &'static str, String, String);
 
-/// Rows that agree in their other knobs, by (clear_at_least, keep, trigger).
+/// Rows that agree in their other knobs, by (`clear_at_least`, keep, trigger).
 pub(super) struct Slice<'a> {
     pub(super) cells: BTreeMap<(u64, u32, u64), &'a ConfigRow>,
     pub(super) triggers: Vec<u64>,

@@ -55,7 +55,9 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     let cost = |i: usize| rows[i].derived.cost_vs_none.filter(|c| c.is_finite()).unwrap_or(f64::MAX);
     order.sort_by(|&a, &b| cost(b).total_cmp(&cost(a)).then(a.cmp(&b)));
     let mut on_front = vec![false; rows.len()];
-    front.iter().for_each(|&i| on_front[i] = true);
+    for &i in &front {
+        on_front[i] = true;
+    }
     // On small points a thick rim would leave no colour.
     let front_rim = if radius < 7.0 { 2.0 } else { 3.0 };
     let draw_point = |canvas: &mut Canvas, i: usize| {
@@ -176,7 +178,7 @@ fn name_points(canvas: &mut Canvas, view: &SweepView, plot: Rect, (points, busy)
             Anchor { at: points[*i], clear: radius + 14.0, size: (width + 24.0, 28.0 * lines.len() as f64 + 14.0) }
         })
         .collect();
-    let placed = place(plot.grow(-4.0), &anchors, busy);
+    let placed = place(plot.grow(-4.0), &anchors, busy, radius);
 
     for (i, _) in &named {
         let ((x, y), row) = (points[*i], &view.rows[*i]);
