@@ -39,7 +39,7 @@ const DIVERGING: [Rgb; 9] = [
 
 /// Colour at `t` of -1 (cheapest) to 1 (dearest); beyond that the end's colour.
 pub(super) fn diverging(t: f64) -> Rgb {
-    let at = (t.clamp(-1.0, 1.0) + 1.0) / 2.0 * (DIVERGING.len() - 1) as f64;
+    let at = f64::midpoint(t.clamp(-1.0, 1.0), 1.0) * (DIVERGING.len() - 1) as f64;
     let low = (at.floor() as usize).min(DIVERGING.len() - 2);
     let share = at - low as f64;
     let (a, b) = (DIVERGING[low], DIVERGING[low + 1]);
@@ -69,7 +69,7 @@ impl CostScale {
         let logs: Vec<f64> = ratios.filter_map(usable).map(libm::log).collect();
         let mut sizes: Vec<f64> = logs.iter().map(|l| l.abs()).collect();
         sizes.sort_by(f64::total_cmp);
-        let most = if sizes.is_empty() { 0.0 } else { sizes[(sizes.len() - 1) * 95 / 100] };
+        let most = if sizes.is_empty() { 0.0 } else { sizes[((sizes.len() - 1) * 95).div_ceil(100)] };
         // A largest value just past the quantile is no extreme: let the scale reach it.
         let largest = sizes.last().copied().unwrap_or(0.0);
         let reach = if largest <= most * 1.5 { largest } else { most }.max(libm::log(1.05));

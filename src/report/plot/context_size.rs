@@ -7,11 +7,12 @@ use super::frame::{
     Key, MARGIN, RIGHT, SMALL, WIDTH, config_words, count_words, empty_page, heading, legend, numeric_ticks, widest, x_axis, y_axis,
 };
 use super::labels::{Rect, fit, spread_out};
-use super::scale::{Scale, Spread, dollars, short};
+use super::scale::{Scale, Spread, dollars, short, thousands};
 use crate::policy::Trigger;
 use crate::replay::{Report, Row, RowKind};
 
 const HEADING: &str = "Context size, request by request";
+const NO_CLEARING: &str = "none (no clearing)";
 const NONE: Rgb = (110, 110, 110);
 const CONFIG: Rgb = BLUE;
 const CLEAR: Rgb = VERMILLION;
@@ -44,7 +45,9 @@ fn steps(report: &Report) -> Vec<Step<'_>> {
 }
 
 pub(super) fn draw(view: &ContextView) -> Canvas {
-    let none = view.none.map(steps).filter(|s| !s.is_empty());
+    // The config of interest may be `none`: then one line is all there is to draw.
+    let twice = view.config.is_some_and(|(knobs, report)| knobs.is_none() && !report.requests.is_empty());
+    let none = view.none.filter(|_| !twice).map(steps).filter(|s| !s.is_empty());
     let config = view.config.map(|(_, report)| steps(report)).filter(|s| !s.is_empty());
     let all = || none.iter().chain(&config).flatten();
     let Some(most) = all().map(|s| s.row.prompt_tokens).max() else {
@@ -92,10 +95,10 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
     let lanes = clearing.map(lanes).unwrap_or_default();
     let mut items = Vec::new();
     if none.is_some() {
-        items.push((Key::Line(4.0, NONE), "none (no clearing)".to_owned()));
+        items.push((Key::Line(5.0, NONE), NO_CLEARING.to_owned()));
     }
     if let (Some(knobs), Some(_)) = (knobs, &config) {
-        items.push((Key::Line(4.0, CONFIG), config_words(knobs).join(" \u{b7} ")));
+        items.push((Key::Line(3.0, CONFIG), if knobs.is_none() { NO_CLEARING.to_owned() } else { config_words(knobs).join(" \u{b7} ") }));
     }
     for lane in lanes.iter().filter(|l| l.marked()) {
         items.push((Key::Mark(lane.mark, 9.0, lane.colour, lane.edge()), lane.name.to_owned()));
@@ -109,7 +112,8 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
     let y_ticks = numeric_ticks(&y_scale, false, true, count_words);
     let names = lanes.iter().map(|l| SMALL.width(l.name)).fold(0.0, f64::max);
     let left = MARGIN + (48.0 + widest(&y_ticks)).max(names + 16.0);
-    let right = RIGHT - 40.0 - lanes.iter().map(|l| SMALL.width(&l.count)).chain(levels.iter().map(|l| SMALL.width(&l.1))).fold(0.0, f64::max);
+    let right =
+        RIGHT - 40.0 - lanes.iter().map(|l| SMALL.width(&l.count)).chain(levels.iter().map(|l| SMALL.width(&l.1))).fold(0.0, f64::max);
     let plot = Rect::new(left, top, right, bottom);
     let end = all().map(|s| s.x1).fold(1.0, f64::max);
     let x_scale = Scale::over([end].into_iter(), Spread::Linear, 0.0, left, right);
@@ -129,13 +133,18 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
         canvas.text(words, (plot.x1 + 20.0, y), Align::Start, SMALL, *colour);
     }
     if let Some(steps) = &none {
-        draw_steps(&mut canvas, steps, &x_scale, &y_scale, NONE);
+        draw_steps(&mut canvas, steps, &x_scale, &y_scale, 5.0, NONE);
     }
     if let Some(steps) = &config {
-        draw_steps(&mut canvas, steps, &x_scale, &y_scale, CONFIG);
+        draw_steps(&mut canvas, steps, &x_scale, &y_scale, 3.0, CONFIG);
     }
     for (i, lane) in lanes.iter().enumerate() {
-        draw_lane(&mut canvas, lane, Rect::new(left, bottom + 10.0 + LANE * i as f64, right, bottom + 10.0 + LANE * (i + 1) as f64), &x_scale);
+        draw_lane(
+            &mut canvas,
+            lane,
+            Rect::new(left, bottom + 10.0 + LANE * i as f64, right, bottom + 10.0 + LANE * (i + 1) as f64),
+            &x_scale,
+        );
         if lane.marked() {
             for step in &lane.at {
                 let x = x_scale.at(f64::midpoint(step.x0, step.x1));
@@ -152,10 +161,10 @@ fn sums(report: &Report) -> String {
     let peak = report.requests.iter().map(|r| r.prompt_tokens).max().unwrap_or(0);
     let n = report.requests.len();
     let refetching = report.requests.iter().filter(|r| r.kind == RowKind::Refetch).count();
-    let extra = if refetching > 0 { format!(" ({} of them re-fetches)", super::tradeoff::thousands(refetching)) } else { String::new() };
+    let extra = if refetching > 0 { format!(" ({} for re-fetches)", thousands(refetching)) } else { String::new() };
     let requests = if n == 1 { "request" } else { "requests" };
     let cost: f64 = report.requests.iter().map(|r| r.cost_usd).sum();
-    format!("{} {requests}{extra}, peak {}, {}", super::tradeoff::thousands(n), short(peak as f64, 3), dollars(cost, 0.0))
+    format!("{} {requests}{extra}, peak {}, {}", thousands(n), short(peak as f64, 3), dollars(cost, 0.0))
 }
 
 /// One kind of event, in a strip of its own below the plot.
@@ -183,11 +192,30 @@ fn lanes<'a>(steps: &'a [Step<'a>]) -> Vec<Lane<'a>> {
     let clears = those(|r| r.newly_cleared > 0);
     let refetches = those(|r| r.refetched > 0);
     let missed = those(|r| r.lost + r.unmet > 0);
-    let sum = |of: fn(&Row) -> u64| short(steps.iter().map(|s| of(s.row)).sum::<u64>() as f64, 4);
+    let sum = |of: fn(&Row) -> u64| steps.iter().map(|s| of(s.row)).sum::<u64>() as usize;
+    let counted = |n: usize, one: &str, many: &str| format!("{} {}", thousands(n), if n == 1 { one } else { many });
     vec![
-        Lane { name: "clear", count: format!("{} clear events", short(clears.len() as f64, 4)), colour: CLEAR, mark: Mark::TriangleDown, at: clears },
-        Lane { name: "re-fetch", count: format!("{} uses re-fetched", sum(|r| r.refetched)), colour: REFETCH, mark: Mark::Disc, at: refetches },
-        Lane { name: "miss", count: format!("{} lost, {} unmet", sum(|r| r.lost), sum(|r| r.unmet)), colour: MISS, mark: Mark::Cross, at: missed },
+        Lane {
+            name: "clear",
+            count: counted(clears.len(), "clear event", "clear events"),
+            colour: CLEAR,
+            mark: Mark::TriangleDown,
+            at: clears,
+        },
+        Lane {
+            name: "re-fetch",
+            count: counted(sum(|r| r.refetched), "use re-fetched", "uses re-fetched"),
+            colour: REFETCH,
+            mark: Mark::Disc,
+            at: refetches,
+        },
+        Lane {
+            name: "miss",
+            count: format!("{} lost, {} unmet", thousands(sum(|r| r.lost)), thousands(sum(|r| r.unmet))),
+            colour: MISS,
+            mark: Mark::Cross,
+            at: missed,
+        },
     ]
 }
 
@@ -204,15 +232,16 @@ fn draw_lane(canvas: &mut Canvas, lane: &Lane, strip: Rect, x_scale: &Scale) {
     canvas.text(&fit(&lane.count, SMALL, room), (strip.x1 + 20.0, y), Align::Start, SMALL, ink);
 }
 
-fn draw_steps(canvas: &mut Canvas, steps: &[Step], x_scale: &Scale, y_scale: &Scale, colour: Rgb) {
+/// `width` differs between the lines, so that both show where they coincide.
+fn draw_steps(canvas: &mut Canvas, steps: &[Step], x_scale: &Scale, y_scale: &Scale, width: f64, colour: Rgb) {
     let mut last: Option<(f64, f64)> = None;
     for step in steps {
         let (x0, x1, y) = (x_scale.at(step.x0), x_scale.at(step.x1), y_scale.at(step.row.prompt_tokens as f64));
         if let Some((_, before)) = last {
             // Half a width more, so that the corners close.
-            canvas.line((x0, before.min(y) - 1.5), (x0, before.max(y) + 1.5), 3.0, colour);
+            canvas.line((x0, before.min(y) - width / 2.0), (x0, before.max(y) + width / 2.0), width, colour);
         }
-        canvas.line((x0, y), (x1, y), 3.0, colour);
+        canvas.line((x0, y), (x1, y), width, colour);
         last = Some((x1, y));
     }
 }

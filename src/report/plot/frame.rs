@@ -126,7 +126,7 @@ pub(super) fn x_axis(canvas: &mut Canvas, plot: Rect, scale: &Scale, ticks: &Tic
         // Never beyond the page: a label at the end of the axis moves in.
         let half = SMALL.width(words) / 2.0;
         let x = x.clamp(half + 2.0, f64::from(WIDTH) - half - 2.0);
-        canvas.text(words, (x, plot.y1 + 24.0), Align::Middle, SMALL, INK);
+        canvas.text(words, (x, plot.y1 + 26.0), Align::Middle, SMALL, INK);
     }
     canvas.line((plot.x0, plot.y1), (plot.x1, plot.y1), 1.5, AXIS);
     let name = fit(name, TEXT, plot.width());
@@ -196,7 +196,7 @@ pub(super) fn colour_bar(canvas: &mut Canvas, x: f64, y0: f64, y1: f64, scale: &
             marks.push((ratio, words));
         }
     };
-    let (less, more) = (if scale.beyond.0 { "up to " } else { "" }, if scale.beyond.1 { "from " } else { "" });
+    let (less, more) = (if scale.beyond.0 { "< " } else { "" }, if scale.beyond.1 { "> " } else { "" });
     add(high, format!("{more}{}", ratio(high)));
     add(low, format!("{less}{}", ratio(low)));
     for r in [0.1, 0.2, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 0.8, 1.25, 0.9, 1.1, 0.95, 1.05, 0.7, 1.5, 0.6, 3.0, 0.98, 1.02] {

@@ -1,11 +1,9 @@
-//! Figure 2: cost against `none` over trigger and keep, one panel a clear_at_least.
+//! Figure 2: cost against `none` over trigger and keep, one panel a `clear_at_least`.
 
 use super::SweepView;
 use super::canvas::{Align, Canvas, Font, Mark};
 use super::colour::{ABSENT, AXIS, BLACK, CostScale, INK, UNDEFINED, WHITE, text_on};
-use super::frame::{
-    Key, MARGIN, RIGHT, SMALL, STRONG, TEXT, WIDTH, colour_bar, config_words, empty_page, heading, legend, ratio, thinned,
-};
+use super::frame::{Key, MARGIN, RIGHT, SMALL, STRONG, TEXT, WIDTH, colour_bar, config_words, empty_page, heading, legend, ratio, thinned};
 use super::labels::{Rect, fit};
 use super::scale::{pick, short, short_all};
 use super::slice::{Slice, slice, unit};
@@ -93,7 +91,10 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
 
     let layout = Layout { columns, left, top, pitch, cell, panel };
     let numbers = number_font(&s, cell, shown.len());
+    let titles = titles(&s, &shown, pitch.0 - 16.0);
     for (i, &value) in shown.iter().enumerate() {
+        let panel = layout.panel(i);
+        canvas.text(&titles[i], (panel.x0, panel.y0 - 22.0), Align::Start, STRONG, INK);
         draw_panel(&mut canvas, &s, &layout, i, s.clear_at_leasts[value], &scale, numbers);
         axis_labels(&mut canvas, &layout, i, &triggers, &keeps);
     }
@@ -155,13 +156,11 @@ fn number(row: &ConfigRow) -> String {
 fn draw_panel(canvas: &mut Canvas, s: &Slice, layout: &Layout, i: usize, value: u64, scale: &CostScale, numbers: Option<Font>) {
     let panel = layout.panel(i);
     canvas.fill(panel, ABSENT);
-    let mut lowest = f64::INFINITY;
     for (column, &trigger) in s.triggers.iter().enumerate() {
         for (row, &keep) in s.keeps.iter().enumerate() {
             let Some(config) = s.cells.get(&(value, keep, trigger)) else { continue };
             let cell = layout.cell(panel, column, row);
             let cost = config.derived.cost_vs_none.filter(|c| c.is_finite());
-            lowest = lowest.min(cost.unwrap_or(f64::INFINITY));
             let colour = scale.colour(cost);
             canvas.fill(cell, colour);
             if let Some(font) = numbers {
@@ -169,7 +168,8 @@ fn draw_panel(canvas: &mut Canvas, s: &Slice, layout: &Layout, i: usize, value: 
                 canvas.text(&number(config), middle, Align::Middle, font, text_on(colour));
             }
             if let Some(r) = corner(layout.cell).filter(|_| misses(config)) {
-                canvas.mark(Mark::Triangle, cell.x1 - r - 3.0, cell.y0 + r + 3.0, r, text_on(colour), None);
+                let inset = r + (layout.cell.0.min(layout.cell.1) * 0.07).max(2.0);
+                canvas.mark(Mark::Triangle, cell.x1 - inset, cell.y0 + inset + 1.0, r, text_on(colour), None);
             }
         }
     }
@@ -184,11 +184,19 @@ fn draw_panel(canvas: &mut Canvas, s: &Slice, layout: &Layout, i: usize, value: 
         canvas.frame(outer, 3.5, BLACK);
         canvas.frame(outer.grow(-3.5), 1.0, WHITE);
     }
-    let name = format!("clear_at_least {}", if value == 0 { "0".to_owned() } else { short(value as f64, 4) });
-    let full = format!("{name} \u{b7} lowest {}", ratio(lowest));
-    let room = layout.pitch.0 - 16.0;
-    let title = if lowest.is_finite() && STRONG.width(&full) <= room { full } else { fit(&name, STRONG, room) };
-    canvas.text(&title, (panel.x0, panel.y0 - 22.0), Align::Start, STRONG, INK);
+}
+
+/// What stands above each panel: its `clear_at_least` and, where there is room in all of them, the lowest cost.
+fn titles(s: &Slice, shown: &[usize], room: f64) -> Vec<String> {
+    let name = |i: usize| format!("clear_at_least {}", short(s.clear_at_leasts[i] as f64, 4));
+    let full = |i: usize| {
+        let value = s.clear_at_leasts[i];
+        let costs = s.cells.range((value, 0, 0)..=(value, u32::MAX, u64::MAX)).filter_map(|(_, r)| r.derived.cost_vs_none);
+        let lowest = costs.filter(|c| c.is_finite()).fold(f64::INFINITY, f64::min);
+        if lowest.is_finite() { format!("{} \u{b7} lowest {}", name(i), ratio(lowest)) } else { name(i) }
+    };
+    let long: Vec<String> = shown.iter().map(|&i| full(i)).collect();
+    if long.iter().all(|t| STRONG.width(t) <= room) { long } else { shown.iter().map(|&i| fit(&name(i), STRONG, room)).collect() }
 }
 
 fn axis_labels(canvas: &mut Canvas, layout: &Layout, i: usize, triggers: &[String], keeps: &[String]) {
@@ -196,7 +204,7 @@ fn axis_labels(canvas: &mut Canvas, layout: &Layout, i: usize, triggers: &[Strin
     let extent = triggers.iter().map(|n| SMALL.width(n)).fold(0.0, f64::max);
     for column in thinned(triggers.len(), extent, layout.cell.0, 14.0) {
         let x = panel.x0 + layout.cell.0 * (column as f64 + 0.5);
-        canvas.text(&triggers[column], (x, panel.y1 + 22.0), Align::Middle, SMALL, INK);
+        canvas.text(&triggers[column], (x, panel.y1 + 24.0), Align::Middle, SMALL, INK);
     }
     if i.is_multiple_of(layout.columns) {
         for row in thinned(keeps.len(), SMALL.height(), layout.cell.1, 2.0) {

@@ -84,8 +84,9 @@ pub(super) struct Anchor {
 /// Boxes of labels, one an anchor, in order; `None`: there is no room for it.
 ///
 /// Labels lie inside `area`, meet neither each other nor any anchor's mark, no leader line (from the anchor to the nearest point of its label)
-/// passes through a label or another anchor's mark, and no two of them cross. Among such places the one that covers the fewest `points` wins, then the nearest.
-pub(super) fn place(area: Rect, anchors: &[Anchor], points: &[(f64, f64)]) -> Vec<Option<Rect>> {
+/// passes through a label or another anchor's mark, and no two of them cross. Among such places the one that covers the fewest `points` (discs of a `radius`) wins,
+/// then the nearest.
+pub(super) fn place(area: Rect, anchors: &[Anchor], points: &[(f64, f64)], radius: f64) -> Vec<Option<Rect>> {
     let mark = |a: &Anchor| Rect::new(a.at.0, a.at.1, a.at.0, a.at.1).grow(a.clear);
     let mut placed: Vec<Option<Rect>> = Vec::new();
     for (i, anchor) in anchors.iter().enumerate() {
@@ -111,10 +112,10 @@ pub(super) fn place(area: Rect, anchors: &[Anchor], points: &[(f64, f64)]) -> Ve
                 continue;
             }
             let distance = ((leader.0 - anchor.at.0).powi(2) + (leader.1 - anchor.at.1).powi(2)).sqrt() as i64;
-            let ground = rect.grow(2.0);
+            let ground = rect.grow(radius + 2.0);
             let covered = points.iter().filter(|p| ground.has(**p)).count();
             // A short walk is worth taking to cover less; a long one only for much.
-            let score = (covered * 40 + distance as usize, distance);
+            let score = (covered * 120 + distance as usize, distance);
             if best.is_none_or(|(s, _)| score < s) {
                 best = Some((score, rect));
             }
@@ -126,24 +127,20 @@ pub(super) fn place(area: Rect, anchors: &[Anchor], points: &[(f64, f64)]) -> Ve
 
 /// Left upper corners to try: around the anchor at growing distances, then a grid over the whole area.
 fn candidates(area: Rect, anchor: &Anchor) -> Vec<(f64, f64)> {
-    let ((x, y), (w, h)) = (anchor.at, anchor.size);
+    let ((x, y), (width, height)) = (anchor.at, anchor.size);
     let mut out = Vec::new();
     for step in 0..10 {
-        let d = anchor.clear + 2.0 + 22.0 * f64::from(step);
-        let lefts = [x + d, x - d - w, x - w / 2.0, x, x - w];
-        let tops = [y - d - h, y + d, y - h / 2.0, y, y - h];
-        out.extend(lefts.iter().flat_map(|&l| tops.iter().map(move |&t| (l, t))));
+        let off = anchor.clear + 2.0 + 22.0 * f64::from(step);
+        let lefts = [x + off, x - off - width, x - width / 2.0, x, x - width];
+        let tops = [y - off - height, y + off, y - height / 2.0, y, y - height];
+        out.extend(lefts.iter().flat_map(|&left| tops.iter().map(move |&top| (left, top))));
         // Beside the edge of the area a label may slide along it.
-        out.extend(tops.iter().flat_map(|&t| [(area.x0, t), (area.x1 - w, t)]));
-        out.extend(lefts.iter().flat_map(|&l| [(l, area.y0), (l, area.y1 - h)]));
+        out.extend(tops.iter().flat_map(|&top| [(area.x0, top), (area.x1 - width, top)]));
+        out.extend(lefts.iter().flat_map(|&left| [(left, area.y0), (left, area.y1 - height)]));
     }
+    let (across, down) = ((area.width() - width).max(0.0), (area.height() - height).max(0.0));
     for i in 0..=20 {
-        for j in 0..=20 {
-            out.push((
-                area.x0 + (area.width() - w).max(0.0) * f64::from(i) / 20.0,
-                area.y0 + (area.height() - h).max(0.0) * f64::from(j) / 20.0,
-            ));
-        }
+        out.extend((0..=20).map(|j| (area.x0 + across * f64::from(i) / 20.0, area.y0 + down * f64::from(j) / 20.0)));
     }
     out
 }
@@ -232,7 +229,7 @@ mod tests {
                     Anchor { at, clear: 16.0, size: (w, h) }
                 })
                 .collect();
-            let placed = place(AREA, &anchors, &cloud);
+            let placed = place(AREA, &anchors, &cloud, 5.0);
             prop_assert_eq!(placed.len(), anchors.len());
             if anchors.len() <= 2 {
                 prop_assert!(placed.iter().all(Option::is_some), "two labels always have room");
@@ -276,11 +273,11 @@ mod tests {
     #[test]
     fn a_point_alone_has_its_label_beside_it_and_one_in_a_crowd_does_not_cover_it() {
         let anchor = || Anchor { at: (600.0, 400.0), clear: 12.0, size: (200.0, 40.0) };
-        let alone = place(AREA, &[anchor()], &[])[0].unwrap();
+        let alone = place(AREA, &[anchor()], &[], 5.0)[0].unwrap();
         let end = alone.nearest((600.0, 400.0));
         assert!((end.0 - 600.0).hypot(end.1 - 400.0) < 25.0, "{alone:?}");
         let crowd: Vec<(f64, f64)> = (0..400).map(|i| (560.0 + f64::from(i % 20) * 4.0, 370.0 + f64::from(i / 20) * 3.0)).collect();
-        let rect = place(AREA, &[anchor()], &crowd)[0].unwrap();
+        let rect = place(AREA, &[anchor()], &crowd, 5.0)[0].unwrap();
         assert!(!crowd.iter().any(|p| rect.has(*p)), "{rect:?}");
     }
 

@@ -6,8 +6,8 @@
 //! | figure | shows |
 //! |---|---|
 //! | [`tradeoff`] | freed tokens against re-fetches, one point a config |
-//! | [`heat_maps`] | cost against `none` over trigger and keep, one panel a clear_at_least |
-//! | [`by_clear_at_least`] | cache invalidations and cost over clear_at_least, a line a keep |
+//! | [`heat_maps`] | cost against `none` over trigger and keep, one panel a `clear_at_least` |
+//! | [`by_clear_at_least`] | cache invalidations and cost over `clear_at_least`, a line a keep |
 //! | [`context_size`] | prompt tokens over the requests of one transcript |
 
 mod by_clear_at_least;
@@ -85,7 +85,7 @@ pub fn tradeoff(view: &SweepView) -> Result<Vec<u8>, PlotError> {
     tradeoff::draw(view).png()
 }
 
-/// Cost against `none` over trigger (x) and keep (y), one panel a clear_at_least (at most 12, evenly picked), all on one colour scale.
+/// Cost against `none` over trigger (x) and keep (y), one panel a `clear_at_least` (at most 12, evenly picked), all on one colour scale.
 ///
 /// Numbers stand in the cells where there is room. Of further knobs (exclusions, tool inputs, policy, type of trigger) the values of the chosen
 /// config are shown, or, if that does not clear, those with the most rows; the line below the heading says so.
@@ -97,7 +97,7 @@ pub fn heat_maps(view: &SweepView) -> Result<Vec<u8>, PlotError> {
     heat_maps::draw(view).png()
 }
 
-/// Cache invalidations (count) and cost (USD) over clear_at_least, a line a keep (at most 6, evenly picked).
+/// Cache invalidations (count) and cost (USD) over `clear_at_least`, a line a keep (at most 6, evenly picked).
 ///
 /// The trigger is that of the chosen config or, if that does not clear, of the cheapest config that does, one without lost or unmet needs if
 /// there is one. Further knobs as in [`heat_maps`].

@@ -47,12 +47,19 @@ impl Scale {
         let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if values.is_empty() || low <= 0.0 || low < high * 0.5 {
+        if values.is_empty() || low <= 0.0 || low < high * 0.25 {
             return Self::over(values.into_iter(), Spread::Linear, pad, from, to);
         }
         // At least 4 % of the value, so that rounding noise does not fill the picture.
         let margin = ((high - low) * pad).max(high * 0.02);
         Self { low: low - margin, high: high + margin, from, to, spread: Spread::Linear }
+    }
+
+    /// Moves the foot of the axis away, so that marks at the lowest value stand `pixels` off it.
+    pub(super) fn set_off(mut self, pixels: f64) -> Self {
+        let length = (self.to - self.from).abs();
+        self.low -= (self.high - self.low) * pixels / (length - pixels).max(1.0);
+        self
     }
 
     /// Pixel of a value.
@@ -166,11 +173,27 @@ pub(super) fn dollars(value: f64, step: f64) -> String {
     if size >= 1e4 {
         return format!("{sign}${}", short(size, 4));
     }
+    if size >= 1e3 && step == 0.0 {
+        return format!("{sign}${size:.0}");
+    }
     let fine = if step > 0.0 { step } else { size };
     let needed = if fine > 0.0 { (-libm::log10(fine)).ceil().max(0.0) as usize } else { 0 };
     // Cents when there are any, more places only for what is smaller; a single value gets two digits.
     let decimals = if step > 0.0 { if needed == 0 { 0 } else { needed.clamp(2, 9) } } else { (needed + 1).clamp(2, 9) };
     format!("{sign}${size:.decimals$}")
+}
+
+/// A count with its thousands set apart: `3,000`.
+pub(super) fn thousands(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// Names of values in short, with as many digits as it takes to tell them apart.
@@ -220,8 +243,17 @@ mod tests {
     #[test]
     fn numbers_read_as_people_write_them() {
         let cases = [
-            (0.0, "0"), (7.0, "7"), (950.0, "950"), (1_234.0, "1.23k"), (40_000.0, "40k"), (999_999.0, "1M"), (1_200_000.0, "1.2M"),
-            (3.4e9, "3.4B"), (-1_500.0, "\u{2013}1.5k"), (0.25, "0.25"), (-0.0, "0"),
+            (0.0, "0"),
+            (7.0, "7"),
+            (950.0, "950"),
+            (1_234.0, "1.23k"),
+            (40_000.0, "40k"),
+            (999_999.0, "1M"),
+            (1_200_000.0, "1.2M"),
+            (3.4e9, "3.4B"),
+            (-1_500.0, "\u{2013}1.5k"),
+            (0.25, "0.25"),
+            (-0.0, "0"),
         ];
         for (v, text) in cases {
             assert_eq!(short(v, 3), text);
@@ -232,10 +264,22 @@ mod tests {
     }
 
     #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(["7", "999", "3,000", "1,234,567"], [7, 999, 3_000, 1_234_567].map(thousands).each_ref().map(String::as_str));
+    }
+
+    #[test]
     fn dollars_show_cents_or_finer() {
         let cases = [
-            (0.12, 0.0, "$0.12"), (3.4, 0.0, "$3.40"), (0.0012, 0.0, "$0.0012"), (0.0, 0.5, "$0.00"), (1.5, 0.5, "$1.50"), (20.0, 10.0, "$20"),
-            (12_000.0, 0.0, "$12k"), (0.002, 0.001, "$0.002"),
+            (0.12, 0.0, "$0.12"),
+            (3.4, 0.0, "$3.40"),
+            (0.0012, 0.0, "$0.0012"),
+            (0.0, 0.5, "$0.00"),
+            (1.5, 0.5, "$1.50"),
+            (20.0, 10.0, "$20"),
+            (12_000.0, 0.0, "$12k"),
+            (3_162.47, 0.0, "$3162"),
+            (0.002, 0.001, "$0.002"),
         ];
         for (v, step, text) in cases {
             assert_eq!(dollars(v, step), text);

@@ -1,4 +1,4 @@
-//! The part of a sweep that a plane over trigger, keep and clear_at_least can show: the rows that agree in all other knobs.
+//! The part of a sweep that a plane over trigger, keep and `clear_at_least` can show: the rows that agree in all other knobs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::sweep::ConfigRow;
 /// The knobs that are no axis of the figures: policy, type of trigger, `exclude_tools`, `clear_tool_inputs`.
 type Rest = (String, &'static str, String, String);
 
-/// Rows that agree in their other knobs, by (clear_at_least, keep, trigger).
+/// Rows that agree in their other knobs, by (`clear_at_least`, keep, trigger).
 pub(super) struct Slice<'a> {
     pub(super) cells: BTreeMap<(u64, u32, u64), &'a ConfigRow>,
     pub(super) triggers: Vec<u64>,
@@ -63,12 +63,12 @@ pub(super) fn slice<'a>(view: &SweepView<'a>) -> Option<Slice<'a>> {
         let name = |s: &str| if s.is_empty() { "none".to_owned() } else { s.to_owned() };
         let several = counts.iter().any(|((p, ..), _)| *p != policy);
         format!(
-            "shown: {}trigger in {} \u{b7} clear_tool_inputs {} \u{b7} exclude_tools {} (1 of {} combinations of these; all are in sweep.csv)",
+            "1 of {} combinations of the further knobs (all are in sweep.csv): {}trigger in {} \u{b7} clear_tool_inputs {} \u{b7} exclude_tools {}",
+            counts.len(),
             if several { format!("{policy} \u{b7} ") } else { String::new() },
             unit(trigger_type),
             name(&inputs),
-            name(&exclude),
-            counts.len()
+            name(&exclude)
         )
     } else {
         String::new()

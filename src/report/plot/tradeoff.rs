@@ -8,7 +8,7 @@ use super::frame::{
     ratio, widest, x_axis, y_axis,
 };
 use super::labels::{Anchor, Rect, fit, place};
-use super::scale::{Scale, short, spread_for};
+use super::scale::{Scale, short, spread_for, thousands};
 use crate::sweep::ConfigRow;
 
 const HEADING: &str = "What clearing frees, and what it makes the agent fetch again";
@@ -36,11 +36,11 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     let top = legend(&mut canvas, (MARGIN, RIGHT), y, &items) + 14.0;
 
     let bottom = 1040.0 - 96.0;
-    let y_scale = Scale::over(ys.iter().copied(), spread_for(&ys), 0.06, bottom, top);
+    let y_scale = Scale::over(ys.iter().copied(), spread_for(&ys), 0.06, bottom, top).set_off(26.0);
     let y_ticks = numeric_ticks(&y_scale, false, true, count_words);
     let left = MARGIN + 48.0 + widest(&y_ticks);
     let plot = Rect::new(left, top, RIGHT - 200.0, bottom);
-    let x_scale = Scale::over(xs.iter().copied(), spread_for(&xs), 0.04, plot.x0, plot.x1);
+    let x_scale = Scale::over(xs.iter().copied(), spread_for(&xs), 0.04, plot.x0, plot.x1).set_off(26.0);
     let x_ticks = numeric_ticks(&x_scale, true, true, count_words);
     x_axis(&mut canvas, plot, &x_scale, &x_ticks, &axis_name("freed tokens (sum over all transcripts)", x_scale.spread), true);
     y_axis(&mut canvas, plot, &y_scale, &y_ticks, &axis_name("re-fetches (tool uses, sum)", y_scale.spread), MARGIN + 12.0);
@@ -55,11 +55,14 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     let cost = |i: usize| rows[i].derived.cost_vs_none.filter(|c| c.is_finite()).unwrap_or(f64::MAX);
     order.sort_by(|&a, &b| cost(b).total_cmp(&cost(a)).then(a.cmp(&b)));
     let mut on_front = vec![false; rows.len()];
-    front.iter().for_each(|&i| on_front[i] = true);
+    for &i in &front {
+        on_front[i] = true;
+    }
+    // On small points a thick rim would leave no colour.
+    let front_rim = if radius < 7.0 { 2.0 } else { 3.0 };
     let draw_point = |canvas: &mut Canvas, i: usize| {
         let (x, y) = at(i);
-        let rim = if on_front[i] { (3.0, BLACK) } else { (1.0, EDGE) };
-        let grown = radius + if on_front[i] { 2.0 } else { 0.0 };
+        let (grown, rim) = if on_front[i] { (radius + 2.0, (front_rim, BLACK)) } else { (radius, (1.0, EDGE)) };
         canvas.mark(mark_of(&rows[i]), x, y, grown, scale.colour(rows[i].derived.cost_vs_none), Some(rim));
     };
     for &i in order.iter().filter(|&&i| !on_front[i]) {
@@ -72,7 +75,10 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     }
 
     let points: Vec<(f64, f64)> = (0..rows.len()).map(at).collect();
-    name_points(&mut canvas, view, plot, &points, radius, &scale);
+    // Labels keep off the line too.
+    let beads = edge.windows(2).flat_map(|w| (0..=24).map(|i| along(w[0], w[1], f64::from(i) / 24.0)));
+    let busy: Vec<(f64, f64)> = points.iter().copied().chain(beads).collect();
+    name_points(&mut canvas, view, plot, (&points, &busy), radius, &scale);
     canvas
 }
 
@@ -126,8 +132,15 @@ fn edge_of(front: &[usize], xs: &[f64], ys: &[f64]) -> Vec<usize> {
     edge
 }
 
-/// Draws the marks and labels of the chosen config and of `none`.
-fn name_points(canvas: &mut Canvas, view: &SweepView, plot: Rect, points: &[(f64, f64)], radius: f64, scale: &CostScale) {
+/// The point at a share of the way.
+fn along(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64) {
+    (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
+}
+
+type Points<'a> = &'a [(f64, f64)];
+
+/// Draws the marks and labels of the chosen config and of `none`; labels cover as little of `busy` as they can.
+fn name_points(canvas: &mut Canvas, view: &SweepView, plot: Rect, (points, busy): (Points, Points), radius: f64, scale: &CostScale) {
     let none = view.rows.iter().position(|r| r.knobs.is_none());
     let chosen = view.chosen();
     let mut named: Vec<(usize, String)> = Vec::new();
@@ -165,7 +178,7 @@ fn name_points(canvas: &mut Canvas, view: &SweepView, plot: Rect, points: &[(f64
             Anchor { at: points[*i], clear: radius + 14.0, size: (width + 24.0, 28.0 * lines.len() as f64 + 14.0) }
         })
         .collect();
-    let placed = place(plot.grow(-4.0), &anchors, points);
+    let placed = place(plot.grow(-4.0), &anchors, busy, radius);
 
     for (i, _) in &named {
         let ((x, y), row) = (points[*i], &view.rows[*i]);
@@ -195,19 +208,6 @@ fn name_points(canvas: &mut Canvas, view: &SweepView, plot: Rect, points: &[(f64
     }
 }
 
-/// A count with its thousands set apart: `3,000`.
-pub(super) fn thousands(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,10 +218,5 @@ mod tests {
         let (xs, ys) = ([100.0, 50.0, 40.0, 0.0, 100.0], [10.0, 2.0, 5.0, 0.0, 12.0]);
         assert_eq!(edge_of(&[0, 1, 2, 3, 4], &xs, &ys), [3, 1, 0]);
         assert_eq!(edge_of(&[], &xs, &ys), Vec::<usize>::new());
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(["7", "999", "3,000", "1,234,567"], [7, 999, 3_000, 1_234_567].map(thousands).each_ref().map(String::as_str));
     }
 }
