@@ -207,6 +207,7 @@ fn merge(file: &mut SizeReport, part: SizeReport) {
     file.shrunk_outputs += part.shrunk_outputs;
     file.shrunk_tokens += part.shrunk_tokens;
     file.partial_outputs += part.partial_outputs;
+    file.partial_tokens += part.partial_tokens;
     file.unlogged_tokens += part.unlogged_tokens;
     file.parts.push(part.steps);
 }

@@ -27,8 +27,11 @@ pub struct SizeReport {
     pub shrunk_outputs: u64,
     /// Tokens that outputs lost by that.
     pub shrunk_tokens: u64,
-    /// Outputs whose recorded count was not final and was put right from the growth.
+    /// Outputs whose recorded count was not final (an older client logged it before the answer ended).
     pub partial_outputs: u64,
+    /// Tokens by which these grew the prompt beyond the recorded count. They count as client text of the next request, so that the
+    /// replayed output equals the recorded one.
+    pub partial_tokens: u64,
     /// Tokens that grew without any text in the log to hold them (tool definitions loaded late, reminders); they count as client text.
     pub unlogged_tokens: u64,
     /// Steps between recorded prompts, raw: what a held-out error is taken from. Of the part at hand.
@@ -263,7 +266,12 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
         return;
     }
     let growth = growth as u64;
-    let output = output_tokens(&part.calls[from], a.output, growth, expected, fit, report);
+    let output = a.output;
+    let beyond = beyond_recorded(&part.calls[from], output, growth, expected, fit);
+    report.partial_outputs += u64::from(beyond > 0);
+    report.partial_tokens += beyond;
+    let total = growth;
+    let growth = growth - beyond;
     let mut shares;
     let mut unlogged = 0;
     let mut entered = output;
@@ -289,7 +297,7 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
     report.unlogged_tokens += unlogged;
     spread_output(&mut part.calls[from].output, entered, fit);
     let used: u64 = shares.iter().sum::<u64>() + unlogged + part.calls[from].output.iter().map(|i| i.tokens).sum::<u64>();
-    unlogged += growth - used.min(growth);
+    unlogged += total - used.min(total);
     shares.reverse();
     for i in from + 1..=to {
         let call = &mut part.calls[i];
@@ -307,22 +315,25 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
     }
 }
 
-/// Tokens of the output of `call`: as recorded, or, where the record was not final and cannot be right, what the growth leaves for it.
-fn output_tokens(call: &Call, recorded: u64, growth: u64, appended: f64, fit: &Fit, report: &mut SizeReport) -> u64 {
+/// By how much the output of `call` was larger than a recorded count that is not final, as far as the growth shows it.
+fn beyond_recorded(call: &Call, recorded: u64, growth: u64, appended: f64, fit: &Fit) -> u64 {
+    if call.complete {
+        return 0;
+    }
     let visible = fit.sum(&call.output);
     let hidden = call.output.iter().any(|i| i.kind == Kind::Thinking && i.bytes == 0);
     let left = growth.saturating_sub(appended.round() as u64);
-    if call.complete || (recorded as f64 >= visible * 0.8 && !(hidden && left > recorded)) {
-        return recorded;
-    }
-    report.partial_outputs += 1;
-    let likely = if hidden { left } else { visible.round() as u64 };
-    likely.min(left).max(recorded)
+    let likely = match (hidden, recorded as f64 >= visible * 0.8) {
+        (true, _) => left,
+        (false, false) => (visible.round() as u64).min(left),
+        (false, true) => recorded,
+    };
+    likely.saturating_sub(recorded)
 }
 
 /// Tokens of the last output of a stretch, whose re-entry no later prompt shows.
 fn finish_output(call: &mut Call, fit: &Fit) {
-    if let Some(usage) = call.usage.filter(|u| call.complete || u.output as f64 >= 0.8 * fit.sum(&call.output)) {
+    if let Some(usage) = call.usage {
         spread_output(&mut call.output, usage.output, fit);
     }
 }

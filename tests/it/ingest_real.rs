@@ -1,0 +1,81 @@
+//! Sample logs of real agents, where they are at hand: counts that an independent reader took of them.
+
+use std::path::PathBuf;
+
+use cleartune::ingest::{Ingest, Ingested, Options};
+
+use super::ingest_claude_code::prompts;
+
+/// The folder of shared samples: `CLEARTUNE_SHARED`, or beside the crate.
+fn shared() -> Option<PathBuf> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let dir = std::env::var_os("CLEARTUNE_SHARED").map_or_else(beside, PathBuf::from).join("real/claude-code");
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    eprintln!("SKIPPED: no sample logs at {}; set CLEARTUNE_SHARED to the folder that holds real/", dir.display());
+    None
+}
+
+fn read_samples(options: Options) -> Option<Ingested> {
+    let dir = shared()?;
+    let mut ingest = Ingest::new(options);
+    for i in 1..=5 {
+        let name = format!("claude-code-{i}.jsonl");
+        ingest.read(&name, std::fs::File::open(dir.join(&name)).unwrap());
+    }
+    Some(ingest.finish())
+}
+
+#[test]
+fn counts_equal_those_of_an_independent_reader() {
+    let Some(all) = read_samples(Options::default()) else { return };
+    // Requests, of these with usage, tool uses, input, read, written, output, uses without result.
+    let expected = [
+        (184, 184, 133, 687, 13_959_878, 438_575, 107_597, 0),
+        (84, 84, 74, 106, 5_227_328, 99_888, 35_014, 1),
+        (14, 14, 21, 2_156, 481_291, 55_201, 10_706, 0),
+        (6, 0, 5, 0, 0, 0, 0, 0),
+        (1, 1, 1, 3, 11_819, 6_612, 54, 0),
+    ];
+    for (report, expected) in all.reports.iter().zip(expected) {
+        let u = report.usage;
+        let got = (
+            report.requests,
+            report.requests_with_usage,
+            report.tool_uses,
+            u.input,
+            u.cache_read,
+            u.cache_write_5m + u.cache_write_1h,
+            u.output,
+            report.orphan_uses,
+        );
+        assert_eq!(got, expected, "{}", report.name);
+        assert_eq!((report.skipped_records, report.repaired), (0, 0), "{}", report.name);
+    }
+    assert_eq!(all.reports.iter().map(|r| r.compactions).collect::<Vec<_>>(), [1, 0, 0, 0, 0]);
+    assert_eq!(all.documents.len(), 6);
+}
+
+#[test]
+fn unedited_prompts_equal_the_recorded_ones() {
+    let Some(all) = read_samples(Options::default()) else { return };
+    let mut compared = 0;
+    for doc in &all.documents {
+        for (i, (request, prompt)) in doc.requests.iter().zip(prompts(doc)).enumerate() {
+            if let Some(usage) = request.usage {
+                assert_eq!(usage.prompt(), prompt, "{} request {i}", doc.id);
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 283);
+}
+
+#[test]
+fn few_requests_carry_a_natural_invalidation() {
+    let Some(all) = read_samples(Options::default()) else { return };
+    for report in all.reports.iter().filter(|r| r.requests_with_usage >= 20) {
+        assert!(report.natural_invalidations * 10 < report.requests_with_usage, "{}", report.name);
+    }
+}
