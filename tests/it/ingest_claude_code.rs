@@ -41,7 +41,10 @@ impl Log {
     }
 
     pub fn result(&mut self, id: &str, content: Value) -> String {
-        self.record("user", json!({"message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": content}]}}))
+        self.record(
+            "user",
+            json!({"message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": content}]}}),
+        )
     }
 
     pub fn answer(&mut self, id: &str, content: Value, usage: Value) -> String {
@@ -385,7 +388,10 @@ fn needs_leave_as_links_between_uses() {
     // The last request quotes what the agent said itself by then.
     assert_eq!(needs, [vec![], vec![], vec![0], vec![]]);
     assert_eq!(report.needs, 1);
-    let none = read_all(&[&log.text], Options { needs: cleartune::ingest::NeedOptions { find: false, ..Default::default() }, ..Options::default() });
+    let none = read_all(
+        &[&log.text],
+        Options { needs: cleartune::ingest::NeedOptions { find: false, ..Default::default() }, ..Options::default() },
+    );
     assert_eq!(none.reports[0].needs, 0);
     let line = cleartune::trace::to_line(&docs[0]);
     assert!(!line.contains("retry") && !line.contains("session-1"), "no text leaves");

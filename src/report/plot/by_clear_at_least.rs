@@ -76,26 +76,15 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     let x_ticks = thinned(steps, wide, pitch, 16.0).map(|i| (i as f64 + 0.5, names[i].clone())).collect();
     x_axis(&mut canvas, lower, &x_scale, &x_ticks, "clear_at_least (tokens; one step for each value swept)", false);
     canvas.line((upper.x0, upper.y1), (upper.x1, upper.y1), 1.5, MUTED);
-    y_axis(
-        &mut canvas,
-        upper,
-        &upper_scale,
-        &upper_ticks,
-        &axis_name("cache invalidations (count)", upper_scale.spread),
-        MARGIN + 12.0,
-    );
+    y_axis(&mut canvas, upper, &upper_scale, &upper_ticks, &axis_name("cache invalidations (count)", upper_scale.spread), MARGIN + 12.0);
     y_axis(&mut canvas, lower, &lower_scale, &lower_ticks, "cost (USD, all transcripts)", MARGIN + 12.0);
     if let Some(cost) = none {
         canvas.dashes(lower.x0, lower.x1, lower_scale.at(cost), 2.5, INK);
     }
     for line in &lines {
         for (panel, scale) in [(0, &upper_scale), (1, &lower_scale)] {
-            let points: Vec<Option<(f64, f64)>> = line
-                .values
-                .iter()
-                .enumerate()
-                .map(|(i, v)| v.map(|v| (x_of(i), scale.at(if panel == 0 { v.0 } else { v.1 }))))
-                .collect();
+            let points: Vec<Option<(f64, f64)>> =
+                line.values.iter().enumerate().map(|(i, v)| v.map(|v| (x_of(i), scale.at(if panel == 0 { v.0 } else { v.1 })))).collect();
             for run in points.split(Option::is_none) {
                 let run: Vec<(f64, f64)> = run.iter().flatten().copied().collect();
                 canvas.path(&run, 3.5, line.colour);

@@ -109,7 +109,8 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
     let y_ticks = numeric_ticks(&y_scale, false, true, count_words);
     let names = lanes.iter().map(|l| SMALL.width(l.name)).fold(0.0, f64::max);
     let left = MARGIN + (48.0 + widest(&y_ticks)).max(names + 16.0);
-    let right = RIGHT - 40.0 - lanes.iter().map(|l| SMALL.width(&l.count)).chain(levels.iter().map(|l| SMALL.width(&l.1))).fold(0.0, f64::max);
+    let right =
+        RIGHT - 40.0 - lanes.iter().map(|l| SMALL.width(&l.count)).chain(levels.iter().map(|l| SMALL.width(&l.1))).fold(0.0, f64::max);
     let plot = Rect::new(left, top, right, bottom);
     let end = all().map(|s| s.x1).fold(1.0, f64::max);
     let x_scale = Scale::over([end].into_iter(), Spread::Linear, 0.0, left, right);
@@ -135,7 +136,12 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
         draw_steps(&mut canvas, steps, &x_scale, &y_scale, CONFIG);
     }
     for (i, lane) in lanes.iter().enumerate() {
-        draw_lane(&mut canvas, lane, Rect::new(left, bottom + 10.0 + LANE * i as f64, right, bottom + 10.0 + LANE * (i + 1) as f64), &x_scale);
+        draw_lane(
+            &mut canvas,
+            lane,
+            Rect::new(left, bottom + 10.0 + LANE * i as f64, right, bottom + 10.0 + LANE * (i + 1) as f64),
+            &x_scale,
+        );
         if lane.marked() {
             for step in &lane.at {
                 let x = x_scale.at(f64::midpoint(step.x0, step.x1));
@@ -185,9 +191,27 @@ fn lanes<'a>(steps: &'a [Step<'a>]) -> Vec<Lane<'a>> {
     let missed = those(|r| r.lost + r.unmet > 0);
     let sum = |of: fn(&Row) -> u64| short(steps.iter().map(|s| of(s.row)).sum::<u64>() as f64, 4);
     vec![
-        Lane { name: "clear", count: format!("{} clear events", short(clears.len() as f64, 4)), colour: CLEAR, mark: Mark::TriangleDown, at: clears },
-        Lane { name: "re-fetch", count: format!("{} uses re-fetched", sum(|r| r.refetched)), colour: REFETCH, mark: Mark::Disc, at: refetches },
-        Lane { name: "miss", count: format!("{} lost, {} unmet", sum(|r| r.lost), sum(|r| r.unmet)), colour: MISS, mark: Mark::Cross, at: missed },
+        Lane {
+            name: "clear",
+            count: format!("{} clear events", short(clears.len() as f64, 4)),
+            colour: CLEAR,
+            mark: Mark::TriangleDown,
+            at: clears,
+        },
+        Lane {
+            name: "re-fetch",
+            count: format!("{} uses re-fetched", sum(|r| r.refetched)),
+            colour: REFETCH,
+            mark: Mark::Disc,
+            at: refetches,
+        },
+        Lane {
+            name: "miss",
+            count: format!("{} lost, {} unmet", sum(|r| r.lost), sum(|r| r.unmet)),
+            colour: MISS,
+            mark: Mark::Cross,
+            at: missed,
+        },
     ]
 }
 

@@ -3,9 +3,7 @@
 use super::SweepView;
 use super::canvas::{Align, Canvas, Font, Mark};
 use super::colour::{ABSENT, AXIS, BLACK, CostScale, INK, UNDEFINED, WHITE, text_on};
-use super::frame::{
-    Key, MARGIN, RIGHT, SMALL, STRONG, TEXT, WIDTH, colour_bar, config_words, empty_page, heading, legend, ratio, thinned,
-};
+use super::frame::{Key, MARGIN, RIGHT, SMALL, STRONG, TEXT, WIDTH, colour_bar, config_words, empty_page, heading, legend, ratio, thinned};
 use super::labels::{Rect, fit};
 use super::scale::{pick, short, short_all};
 use super::slice::{Slice, slice, unit};

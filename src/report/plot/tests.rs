@@ -82,7 +82,8 @@ fn choose(rows: Vec<ConfigRow>) -> Sweep {
         .filter(|&i| {
             let a = &rows[i];
             !rows.iter().any(|b| {
-                let no_worse = cost(b) <= cost(a) && b.totals.refetches <= a.totals.refetches && b.totals.freed_tokens >= a.totals.freed_tokens;
+                let no_worse =
+                    cost(b) <= cost(a) && b.totals.refetches <= a.totals.refetches && b.totals.freed_tokens >= a.totals.freed_tokens;
                 no_worse && (cost(b) < cost(a) || b.totals.refetches < a.totals.refetches || b.totals.freed_tokens > a.totals.freed_tokens)
             })
         })
@@ -350,7 +351,12 @@ fn clears_refetches_and_misses_are_marked_only_where_they_happen() {
     let draw = |r: &Report| super::context_size::draw(&ContextView { title: "", none: None, config: Some((&knobs, r)), window: None });
     let (with, without) = (draw(&cleared), draw(&plain));
     for colour in [colour::VERMILLION, (0, 130, 95), colour::PURPLE] {
-        assert!(count(&with, colour) > 2 * count(&without, colour) / 3 + 60, "{colour:?}: {} {}", count(&with, colour), count(&without, colour));
+        assert!(
+            count(&with, colour) > 2 * count(&without, colour) / 3 + 60,
+            "{colour:?}: {} {}",
+            count(&with, colour),
+            count(&without, colour)
+        );
     }
 }
 
