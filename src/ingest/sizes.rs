@@ -27,8 +27,11 @@ pub struct SizeReport {
     pub shrunk_outputs: u64,
     /// Tokens that outputs lost by that.
     pub shrunk_tokens: u64,
-    /// Outputs whose recorded count was not final and was put right from the growth.
+    /// Outputs whose recorded count was not final (an older client logged it before the answer ended).
     pub partial_outputs: u64,
+    /// Tokens by which these grew the prompt beyond the recorded count. They count as client text of the next request, so that the
+    /// replayed output equals the recorded one.
+    pub partial_tokens: u64,
     /// Tokens that grew without any text in the log to hold them (tool definitions loaded late, reminders); they count as client text.
     pub unlogged_tokens: u64,
     /// Steps between recorded prompts, raw: what a held-out error is taken from. Of the part at hand.
@@ -83,7 +86,8 @@ pub fn default_bytes_per_token(model: Option<&str>) -> f64 {
     // `claude-opus-4-7`, `claude-sonnet-5`: the version is the first numbers after the family.
     for family in ["opus", "sonnet", "haiku"] {
         let Some((_, after)) = model.split_once(family) else { continue };
-        let mut numbers = after.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty() && n.len() < 3).filter_map(|n| n.parse::<u32>().ok());
+        let mut numbers =
+            after.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty() && n.len() < 3).filter_map(|n| n.parse::<u32>().ok());
         let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         return if version >= (4, 7) { 2.5 } else { 3.4 };
     }
@@ -140,7 +144,11 @@ impl Fit {
                 let bytes: u64 = call.output.iter().map(|i| i.bytes).sum();
                 let expected = bytes as f64 / fit.output;
                 let tokens = usage.output as f64 - (fit.sum(&call.output) - expected);
-                if bytes >= 100 && call.output.iter().all(|i| i.kind != Kind::Thinking) && tokens > expected / 2.5 && tokens < expected * 2.5 {
+                if bytes >= 100
+                    && call.output.iter().all(|i| i.kind != Kind::Thinking)
+                    && tokens > expected / 2.5
+                    && tokens < expected * 2.5
+                {
                     bytes_out += bytes as f64;
                     tokens_out += tokens;
                 }
@@ -250,7 +258,8 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
             image_tokens: part.calls[to].input.iter().map(|i| i.fixed).sum(),
         });
     }
-    let appended: Vec<&Item> = part.calls[from + 1..to].iter().flat_map(|c| c.input.iter().chain(&c.output)).chain(&part.calls[to].input).collect();
+    let appended: Vec<&Item> =
+        part.calls[from + 1..to].iter().flat_map(|c| c.input.iter().chain(&c.output)).chain(&part.calls[to].input).collect();
     let weights: Vec<f64> = appended.iter().map(|i| fit.tokens(i)).collect();
     let expected: f64 = weights.iter().sum();
     let densest: f64 = appended.iter().map(|i| i.bytes as f64 / DENSEST).sum::<f64>() + expected + 100.0;
@@ -263,7 +272,12 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
         return;
     }
     let growth = growth as u64;
-    let output = output_tokens(&part.calls[from], a.output, growth, expected, fit, report);
+    let output = a.output;
+    let beyond = beyond_recorded(&part.calls[from], output, growth, expected, fit);
+    report.partial_outputs += u64::from(beyond > 0);
+    report.partial_tokens += beyond;
+    let total = growth;
+    let growth = growth - beyond;
     let mut shares;
     let mut unlogged = 0;
     let mut entered = output;
@@ -289,7 +303,7 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
     report.unlogged_tokens += unlogged;
     spread_output(&mut part.calls[from].output, entered, fit);
     let used: u64 = shares.iter().sum::<u64>() + unlogged + part.calls[from].output.iter().map(|i| i.tokens).sum::<u64>();
-    unlogged += growth - used.min(growth);
+    unlogged += total - used.min(total);
     shares.reverse();
     for i in from + 1..=to {
         let call = &mut part.calls[i];
@@ -307,22 +321,25 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
     }
 }
 
-/// Tokens of the output of `call`: as recorded, or, where the record was not final and cannot be right, what the growth leaves for it.
-fn output_tokens(call: &Call, recorded: u64, growth: u64, appended: f64, fit: &Fit, report: &mut SizeReport) -> u64 {
+/// By how much the output of `call` was larger than a recorded count that is not final, as far as the growth shows it.
+fn beyond_recorded(call: &Call, recorded: u64, growth: u64, appended: f64, fit: &Fit) -> u64 {
+    if call.complete {
+        return 0;
+    }
     let visible = fit.sum(&call.output);
     let hidden = call.output.iter().any(|i| i.kind == Kind::Thinking && i.bytes == 0);
     let left = growth.saturating_sub(appended.round() as u64);
-    if call.complete || (recorded as f64 >= visible * 0.8 && !(hidden && left > recorded)) {
-        return recorded;
-    }
-    report.partial_outputs += 1;
-    let likely = if hidden { left } else { visible.round() as u64 };
-    likely.min(left).max(recorded)
+    let likely = match (hidden, recorded as f64 >= visible * 0.8) {
+        (true, _) => left,
+        (false, false) => (visible.round() as u64).min(left),
+        (false, true) => recorded,
+    };
+    likely.saturating_sub(recorded)
 }
 
 /// Tokens of the last output of a stretch, whose re-entry no later prompt shows.
 fn finish_output(call: &mut Call, fit: &Fit) {
-    if let Some(usage) = call.usage.filter(|u| call.complete || u.output as f64 >= 0.8 * fit.sum(&call.output)) {
+    if let Some(usage) = call.usage {
         spread_output(&mut call.output, usage.output, fit);
     }
 }

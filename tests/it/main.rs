@@ -2,6 +2,9 @@
 
 mod config;
 mod golden;
+mod ingest_broken;
+mod ingest_claude_code;
+mod ingest_real;
 mod models;
 mod prices;
 mod random;

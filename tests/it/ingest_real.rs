@@ -1,0 +1,121 @@
+//! Sample logs of real agents, where they are at hand: counts that an independent reader took of them.
+
+use cleartune::ingest::{Ingest, Ingested, Options};
+use cleartune::policy::Config;
+use cleartune::price::{Catalogue, Overrides, resolve};
+use cleartune::replay::replay;
+use cleartune::trace::Trace;
+
+use super::ingest_claude_code::prompts;
+
+fn read_samples(options: Options) -> Option<Ingested> {
+    let dir = super::shared::folder("real/claude-code")?;
+    let mut ingest = Ingest::new(options);
+    for i in 1..=5 {
+        let name = format!("claude-code-{i}.jsonl");
+        ingest.read(&name, std::fs::File::open(dir.join(&name)).unwrap());
+    }
+    Some(ingest.finish())
+}
+
+#[test]
+fn counts_equal_those_of_an_independent_reader() {
+    let Some(all) = read_samples(Options::default()) else { return };
+    // Requests, of these with usage, tool uses, input, read, written, output, uses without result.
+    let expected = [
+        (184, 184, 133, 687, 13_959_878, 438_575, 107_597, 0),
+        (84, 84, 74, 106, 5_227_328, 99_888, 35_014, 1),
+        (14, 14, 21, 2_156, 481_291, 55_201, 10_706, 0),
+        (6, 0, 5, 0, 0, 0, 0, 0),
+        (1, 1, 1, 3, 11_819, 6_612, 54, 0),
+    ];
+    for (report, expected) in all.reports.iter().zip(expected) {
+        let u = report.usage;
+        let got = (
+            report.requests,
+            report.requests_with_usage,
+            report.tool_uses,
+            u.input,
+            u.cache_read,
+            u.cache_write_5m + u.cache_write_1h,
+            u.output,
+            report.orphan_uses,
+        );
+        assert_eq!(got, expected, "{}", report.name);
+        assert_eq!((report.skipped_records, report.repaired), (0, 0), "{}", report.name);
+    }
+    assert_eq!(all.reports.iter().map(|r| r.compactions).collect::<Vec<_>>(), [1, 0, 0, 0, 0]);
+    assert_eq!(all.documents.len(), 6);
+}
+
+#[test]
+fn unedited_prompts_equal_the_recorded_ones() {
+    let Some(all) = read_samples(Options::default()) else { return };
+    let mut compared = 0;
+    for doc in &all.documents {
+        for (i, (request, prompt)) in doc.requests.iter().zip(prompts(doc)).enumerate() {
+            if let Some(usage) = request.usage {
+                assert_eq!(usage.prompt(), prompt, "{} request {i}", doc.id);
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 283);
+}
+
+#[test]
+fn few_requests_carry_a_natural_invalidation() {
+    let Some(all) = read_samples(Options::default()) else { return };
+    for report in all.reports.iter().filter(|r| r.requests_with_usage >= 20) {
+        assert!(report.natural_invalidations * 10 < report.requests_with_usage, "{}", report.name);
+    }
+}
+
+#[test]
+fn the_replay_without_clearing_costs_what_was_recorded() {
+    let Some(all) = read_samples(Options::default()) else { return };
+    let mut sessions: Vec<(String, f64, f64, u64)> = Vec::new();
+    for doc in &all.documents {
+        let trace = Trace::from_document(doc).unwrap();
+        let (settings, _) = resolve(&Config::default(), &Overrides::default(), doc.model.as_deref(), Catalogue::shipped()).unwrap();
+        let report = replay(&trace, &settings);
+        let usages: Vec<_> = doc.requests.iter().filter_map(|r| r.usage).collect();
+        if usages.is_empty() {
+            continue;
+        }
+        let p = &settings.prices;
+        let recorded: f64 = usages
+            .iter()
+            .map(|u| {
+                p.cost(u.prompt(), u.input, u.cache_read, u.cache_write_5m, u.output, false)
+                    + p.cost(u.prompt(), 0, 0, u.cache_write_1h, 0, true)
+            })
+            .sum();
+        let sum = |f: fn(&cleartune::trace::Usage) -> u64| usages.iter().map(f).sum::<u64>();
+        let t = &report.totals;
+        eprintln!(
+            "{} {} requests: read {} / {}, written {} / {}, output {} / {}, USD {:.4} / {recorded:.4} (replayed / recorded)",
+            doc.id,
+            usages.len(),
+            t.cache_read_tokens,
+            sum(|u| u.cache_read),
+            t.cache_write_tokens,
+            sum(|u| u.cache_write_5m + u.cache_write_1h),
+            t.output_tokens,
+            sum(|u| u.output),
+            t.cost_usd,
+        );
+        let session = doc.session.clone().unwrap();
+        match sessions.iter_mut().find(|s| s.0 == session) {
+            Some(s) => (s.1, s.2, s.3) = (s.1 + t.cost_usd, s.2 + recorded, s.3 + usages.len() as u64),
+            None => sessions.push((session, t.cost_usd, recorded, usages.len() as u64)),
+        }
+    }
+    assert_eq!(sessions.len(), 4);
+    for (session, replayed, recorded, requests) in sessions {
+        let difference = (replayed - recorded).abs();
+        eprintln!("{session}: {:+.2} %", (replayed / recorded - 1.0) * 100.0);
+        let allowed = if requests >= 20 { recorded * 0.02 } else { (recorded * 0.05).max(0.01) };
+        assert!(difference <= allowed, "{session}: {replayed} replayed, {recorded} recorded");
+    }
+}
