@@ -1,5 +1,8 @@
 //! The commands: the only place that touches files, terminal and clock.
 
+// Doc comments of arguments are the help that users read on a terminal, where backticks are noise.
+#![allow(clippy::doc_markdown)]
+
 mod axes;
 mod generate;
 mod import;

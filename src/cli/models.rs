@@ -173,7 +173,7 @@ fn usd(price: f64) -> String {
 fn tokens(n: u64) -> String {
     match n {
         0..10_000 => n.to_string(),
-        _ if n % 1_000_000 == 0 => format!("{}m", n / 1_000_000),
+        _ if n.is_multiple_of(1_000_000) => format!("{}m", n / 1_000_000),
         _ => format!("{}k", (n + 500) / 1_000),
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use clap::Args;
 use cleartune::decide::{self, Choice, Verdict};
+use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
 use cleartune::replay::replay;
 use cleartune::report::plot::{self, ContextView, SweepView};
@@ -154,7 +155,7 @@ fn headline(loaded: &Loaded, transcripts: &[Transcript], notes: &[ModelNote], ou
         paste: choice
             .filter(|c| c.verdict != Verdict::DoNotClear)
             .and_then(|c| outcome.rows[c.row].knobs.edit.as_ref())
-            .map(|e| e.to_json()),
+            .map(ClearToolUses::to_json),
     }
 }
 

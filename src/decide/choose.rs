@@ -79,7 +79,7 @@ mod tests {
         ConfigRow {
             knobs: keep.map_or_else(Knobs::none, |keep| Knobs::api(ClearToolUses { keep, ..ClearToolUses::default() })),
             transcripts: 1,
-            totals: Totals { cost_usd, lost_needs, ..Totals::default() },
+            totals: Totals { lost_needs, cost_usd, ..Totals::default() },
             overflowed_transcripts,
             derived: Derived::default(),
         }

@@ -87,12 +87,12 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
         }
     }
     out.push('\n');
-    if choice.verdict != Verdict::DoNotClear {
-        figures(&mut out, row, none, choice.spread.as_ref());
-    } else {
+    if choice.verdict == Verdict::DoNotClear {
         let peak = short(none.totals.peak_prompt_tokens as f64);
-        let _ = writeln!(out, "  {:<15} {}", "without clearing", usd(none.totals.cost_usd));
+        let _ = writeln!(out, "  {:<16} {}", "without clearing", usd(none.totals.cost_usd));
         let _ = writeln!(out, "  {:<16} {peak}", "context peak");
+    } else {
+        figures(&mut out, row, none, choice.spread.as_ref());
     }
     if let Some(paste) = &head.paste {
         let _ = writeln!(out, "\n{paste}");

@@ -1,5 +1,4 @@
-//! `sweep.csv`, `per_transcript.csv` and `replay --format csv`: tidy, snake_case, units in names, empty cell = not
-//! applicable.
+//! `sweep.csv`, `per_transcript.csv` and `replay --format csv`: tidy, units in names, an empty cell is not applicable.
 
 use std::io::Write;
 

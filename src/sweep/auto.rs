@@ -63,7 +63,7 @@ impl Profile {
     /// Values for each knob.
     pub fn auto(&self) -> Auto {
         let mut trigger: Vec<u64> =
-            (0..10).filter_map(|i| quantile(&self.prompts, (5 + 10 * i) as f64 / 100.0)).map(nice).filter(|&n| n > 0).collect();
+            (0..10).filter_map(|i| quantile(&self.prompts, f64::from(5 + 10 * i) / 100.0)).map(nice).filter(|&n| n > 0).collect();
         let most = self.peaks.last().copied().unwrap_or(0);
         // The API's default is what teams run who set nothing.
         trigger.extend(Some(100_000).filter(|&n| n < most));

@@ -78,7 +78,9 @@ impl Grid {
                 }
             }
         }
-        further.iter().for_each(|edit| add(edit.clone()));
+        for edit in further {
+            add(edit.clone());
+        }
         Self { configs }
     }
 }

@@ -18,22 +18,23 @@ pub enum LineError {
     Trace(#[from] TraceError),
 }
 
+/// What is looked at before anything else, as a later version may have another shape.
+#[derive(serde::Deserialize)]
+struct Head {
+    schema: Option<String>,
+}
+
 /// Parses one line of a trace file and checks it.
 ///
 /// # Errors
 /// See [`LineError`]; the message names the field and what to write.
 pub fn parse_line(line: &[u8]) -> Result<(Document, Trace), LineError> {
     let mut json = serde_json::Deserializer::from_slice(line);
-    // A later version may have another shape, so its schema is looked at before anything else is.
-    #[derive(serde::Deserialize)]
-    struct Head {
-        schema: Option<String>,
-    }
-    if let Ok(Head { schema: Some(schema) }) = serde_json::from_slice::<Head>(line) {
-        if schema != super::SCHEMA {
-            let doc = Document { schema, ..Document::default() };
-            return Err(Trace::from_document(&doc).expect_err("another schema is refused").into());
-        }
+    if let Ok(Head { schema: Some(schema) }) = serde_json::from_slice::<Head>(line)
+        && schema != super::SCHEMA
+    {
+        let doc = Document { schema, ..Document::default() };
+        return Err(Trace::from_document(&doc).expect_err("another schema is refused").into());
     }
     let doc: Document = serde_path_to_error::deserialize(&mut json).map_err(|e| {
         let path = e.path().to_string();
