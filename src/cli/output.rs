@@ -88,9 +88,10 @@ impl OutputSet {
     /// # Errors
     /// One cannot be renamed.
     pub fn commit(mut self) -> anyhow::Result<()> {
-        for name in std::mem::take(&mut self.names) {
-            let path = self.folder.join(&name);
-            fs::rename(self.temporary(&name), &path).with_context(|| format!("{}: cannot be replaced", path.display()))?;
+        while let Some(name) = self.names.first() {
+            let path = self.folder.join(name);
+            fs::rename(self.temporary(name), &path).with_context(|| format!("{}: cannot be replaced", path.display()))?;
+            self.names.remove(0);
         }
         Ok(())
     }

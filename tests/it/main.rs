@@ -3,6 +3,7 @@
 // Figures that are copied through a computation have to come out the same to the bit; cases are easier to read by value.
 #![allow(clippy::float_cmp, clippy::needless_pass_by_value)]
 
+mod cli;
 mod config;
 mod golden;
 mod ingest_broken;
@@ -13,4 +14,6 @@ mod prices;
 mod random;
 mod replay;
 mod shared;
+mod sweep;
+mod trace;
 mod workload;

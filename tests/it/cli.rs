@@ -1,0 +1,228 @@
+//! The commands, run as a user runs them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_cleartune")).args(args).current_dir(&self.0).stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(self.0.join(folder)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Exit code 2, nothing on standard output, one line that says all of `says`.
+#[track_caller]
+fn refused(output: &Output, says: &[&str]) {
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(output.stdout.is_empty());
+    for part in says {
+        assert!(error.contains(part), "{part:?} is missing in: {error}");
+    }
+    assert!(!error.contains("panicked"), "{error}");
+}
+
+const GRID: [&str; 8] = ["--trigger", "30k,60k", "--keep", "3,8", "--clear-at-least", "0,20k", "--threads", "2"];
+
+#[test]
+fn a_sweep_writes_a_whole_set_and_answers() {
+    let folder = Folder::new("sweep");
+    let args = [&["sweep", "coding_agent", "--out", "out"][..], &GRID].concat();
+    let first = folder.run(&args);
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    let answer = text(&first.stdout);
+    assert!(answer.contains("40 transcripts") && answer.contains("9 configs"), "{answer}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 80), "wider than 80 columns:\n{answer}");
+    let files = [
+        "by_clear_at_least.png",
+        "context_size.png",
+        "cost_heat_map.png",
+        "manifest.json",
+        "per_transcript.csv",
+        "sweep.csv",
+        "sweep.json",
+        "tradeoff.png",
+    ];
+    assert_eq!(folder.names("out"), files);
+
+    // The same again elsewhere, on another number of threads: the same bytes.
+    let again = folder.run(&[&["sweep", "coding_agent", "--out", "again"][..], &GRID[..6], &["--threads", "1"]].concat());
+    assert!(again.status.success());
+    for file in files {
+        assert!(fs::read(folder.0.join("out").join(file)).unwrap() == fs::read(folder.0.join("again").join(file)).unwrap(), "{file}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.0.join("out/sweep.json")).unwrap()).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 9);
+    let manifest = text(&fs::read(folder.0.join("out/manifest.json")).unwrap());
+    assert!(!manifest.contains(&folder.0.display().to_string()), "no absolute path");
+}
+
+#[test]
+fn what_is_pasted_is_what_replay_takes() {
+    let folder = Folder::new("paste");
+    let swept = folder.run(&["sweep", "notebook", "--trigger", "30k", "--keep", "4", "--clear-at-least", "10k", "--out", "o"]);
+    let answer = text(&swept.stdout);
+    // On the notebook clearing costs more, so nothing is offered to paste.
+    assert!(answer.contains("Do not clear"), "{answer}");
+    let config = r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":30000},
+        "keep":{"type":"tool_uses","value":4},"clear_at_least":{"type":"input_tokens","value":10000}}]},
+        "assume":{"tiny_result_bytes":53,"placeholder_tokens":7}}"#;
+    let config = folder.write("config.json", config);
+    let replayed = folder.run(&["replay", "notebook", "--config", &config, "--format", "json", "--plot", "context.png"]);
+    assert!(replayed.status.success(), "{}", text(&replayed.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&replayed.stdout).unwrap();
+    assert!(report["totals"]["clear_events"].as_u64().unwrap() > 0);
+    assert!(fs::read(folder.0.join("context.png")).unwrap().starts_with(b"\x89PNG"));
+}
+
+/// The provider's published run with clearing: its recorded contexts, request by request.
+#[test]
+fn the_published_clearing_run_comes_out_of_replay() {
+    let folder = Folder::new("published");
+    let cases = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden.jsonl")).unwrap();
+    let case: serde_json::Value = serde_json::from_str(cases.lines().find(|l| l.contains("cookbook-clearing")).unwrap()).unwrap();
+    let trace = folder.write("notebook.trace.jsonl", &case["trace"].to_string());
+    let output = folder.run(&[
+        "replay", &trace, "--trigger", "30k", "--keep", "4", "--clear-at-least", "10k", "--assume",
+        "tiny_result_bytes=53,placeholder_tokens=7", "--format", "csv",
+    ]);
+    let contexts: Vec<String> = text(&output.stdout).lines().skip(1).map(|l| l.split(',').nth(5).unwrap().to_owned()).collect();
+    assert_eq!(contexts, ["1058", "166043", "169211", "169174", "169255", "169313", "173137"]);
+}
+
+#[test]
+fn generate_import_and_sweep_agree() {
+    let folder = Folder::new("generate");
+    assert!(folder.run(&["generate", "coding_agent", "--transcripts", "3", "--out", "c.trace.jsonl.gz"]).status.success());
+    assert!(folder.run(&["import", "c.trace.jsonl.gz", "--out", "again.jsonl"]).status.success());
+    let piped = folder.run(&["generate", "coding_agent", "--transcripts", "3", "--out", "-"]);
+    assert_eq!(fs::read(folder.0.join("again.jsonl")).unwrap(), piped.stdout);
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let folder = Folder::new("refused");
+    refused(&folder.run(&["sweep", "nothing_here"]), &["nothing_here"]);
+    refused(&folder.run(&["replay", "notebook", "--price", "claude-sonet-4-6"]), &["claude-sonet-4-6", "claude-sonnet-4-6"]);
+    refused(&folder.run(&["sweep", "notebook", "--keep", "3..1:1"]), &["--keep", "downwards"]);
+    refused(&folder.run(&["sweep", "notebook", "--trigger", "none"]), &["--trigger", "number"]);
+    refused(&folder.run(&["replay", "notebook", "--assume", "memory=sometimes"]), &["--assume", "memory", "stateless"]);
+    refused(&folder.run(&["replay", "notebook", "--cache", "lookback"]), &["--cache", "KEY=VALUE"]);
+    let config = folder.write("wrong.json", r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919","exclude":["a"]}]}}"#);
+    refused(&folder.run(&["replay", "notebook", "--config", &config]), &["wrong.json", "exclude_tools"]);
+    let workload = folder.write("w.toml", "name = \"w\"\nsede = 1\n");
+    refused(&folder.run(&["sweep", &workload]), &["w.toml", "sede"]);
+    let trace = folder.write("later.trace.jsonl", r#"{"schema":"cleartune.trace/2","id":"x"}"#);
+    refused(&folder.run(&["replay", &trace]), &["later.trace.jsonl", "version 2"]);
+    let empty = folder.write("empty.jsonl", "");
+    refused(&folder.run(&["replay", &empty]), &["empty.jsonl"]);
+    let broken = folder.write("broken.trace.jsonl", "{\"schema\":\"cleartune.trace/1\",\"id\":\"SECRET\",\"base_tokens\":-1,\"requests\":[]}\n");
+    let output = folder.run(&["replay", &broken]);
+    refused(&output, &["line 1", "base_tokens"]);
+    assert!(!text(&output.stderr).contains("SECRET"));
+}
+
+#[test]
+fn a_bad_line_is_named_and_never_stops_the_rest() {
+    let folder = Folder::new("bad-line");
+    let good = r#"{"schema":"cleartune.trace/1","id":"a","base_tokens":2000,"requests":[{"input":[{"kind":"user","tokens":5}]}]}"#;
+    let file = folder.write("t.trace.jsonl", &format!("{good}\n{{\"schema\":\"cleartune.trace/1\",\"id\":\"b\"}}\n"));
+    let output = folder.run(&["replay", &file, "--format", "json"]);
+    assert!(output.status.success());
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    assert!(text(&output.stderr).contains("line 2"), "{}", text(&output.stderr));
+    for (name, code) in [("t.trace.jsonl", 1), ("good.trace.jsonl", 0)] {
+        folder.write("good.trace.jsonl", good);
+        let strict = folder.run(&["import", name, "--out", "o.jsonl", "--strict"]);
+        assert_eq!(strict.status.code(), Some(code), "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_model_in_a_log_is_said_first() {
+    let folder = Folder::new("assumed");
+    let log = r#"{"schema":"cleartune.trace/1","id":"a","model":"in-house-7","base_tokens":2000,"requests":[{"input":[{"kind":"user","tokens":5}]}]}"#;
+    let file = folder.write("t.trace.jsonl", log);
+    let output = folder.run(&["sweep", &file, "--out", "o"]);
+    let first = text(&output.stdout).lines().next().unwrap().to_owned();
+    assert!(first.starts_with("Dollars are assumed") && first.contains("in-house-7"), "{first}");
+    let known = folder.run(&["sweep", &file, "--out", "o", "--price", "claude-haiku-4-5"]);
+    assert!(!text(&known.stdout).contains("assumed"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new("pipe");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cleartune"))
+        .args(["generate", "coding_agent", "--out", "-"])
+        .current_dir(&folder.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_failed_run_leaves_the_old_set_alone() {
+    let folder = Folder::new("old-set");
+    folder.write("out/sweep.csv", "old");
+    // A folder where a file has to go makes the last step fail.
+    fs::create_dir_all(folder.0.join("out/per_transcript.csv/x")).unwrap();
+    let output = folder.run(&[&["sweep", "notebook", "--out", "out"][..], &GRID[..6]].concat());
+    refused_after_work(&output);
+    assert_eq!(fs::read(folder.0.join("out/sweep.csv")).unwrap(), b"old");
+    assert!(folder.names("out").iter().all(|name| !name.ends_with(".tmp")), "{:?}", folder.names("out"));
+}
+
+#[track_caller]
+fn refused_after_work(output: &Output) {
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("per_transcript.csv"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let folder = Folder::new("help");
+    for command in ["sweep", "replay", "generate", "import", "models"] {
+        let help = text(&folder.run(&[command, "--help"]).stdout);
+        assert!(help.contains("Example"), "{command}:\n{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{command}:\n{help}");
+    }
+}
