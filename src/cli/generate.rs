@@ -16,7 +16,7 @@ use super::output::{self, OutputSet};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  cleartune generate coding_agent --transcripts 200 --out coding.trace.jsonl.gz")]
 pub struct GenerateArgs {
-    /// A workload: the path of a .toml file, or the name of a shipped one (`research_agent`, `coding_agent`, `notebook`)
+    /// A workload: the path of a .toml file, or the name of a shipped one, such as `research_agent` (a wrong name lists them)
     pub workload: String,
 
     /// Where to write one transcript a line: `-` for standard output; a name that ends in .gz is compressed
@@ -66,7 +66,8 @@ pub fn run(args: &GenerateArgs) -> anyhow::Result<()> {
                 write_lines(&spec, file, &path)?;
             }
             set.commit()?;
-            eprintln!("{}: {} transcripts of {}, seed {}", path.display(), spec.transcripts, spec.name, spec.seed);
+            let plural = if spec.transcripts == 1 { "" } else { "s" };
+            eprintln!("{}: {} transcript{plural} of {}, seed {}", path.display(), spec.transcripts, spec.name, spec.seed);
         }
     }
     Ok(())
