@@ -22,12 +22,17 @@ use clap::{Parser, Subcommand};
 /// Without a command it does the main job: the grid over the shipped research-agent workload, with results under
 /// results/research_agent/ and a short answer on the terminal.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = false, max_term_width = 100, after_help = "Examples:
+#[command(
+    version,
+    arg_required_else_help = false,
+    max_term_width = 100,
+    after_help = "Examples:
   cleartune                                   the main job
   cleartune sweep ~/.claude/projects          the same on your own logs
   cleartune replay session.jsonl --trigger 60k --keep 5 --clear-at-least 20k
 
-Exit codes: 0 done; 1 a threshold was missed (--strict); 2 usage or input error.")]
+Exit codes: 0 done; 1 a threshold was missed (--strict); 2 usage or input error."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

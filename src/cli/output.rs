@@ -78,7 +78,9 @@ impl OutputSet {
     /// It cannot be written.
     pub fn write(&mut self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let mut file = self.create(name)?;
-        file.write_all(bytes).and_then(|()| file.flush()).with_context(|| format!("{}: cannot be written", self.folder.join(name).display()))
+        file.write_all(bytes)
+            .and_then(|()| file.flush())
+            .with_context(|| format!("{}: cannot be written", self.folder.join(name).display()))
     }
 
     /// Puts every file in its place.

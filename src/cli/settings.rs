@@ -101,7 +101,9 @@ fn pairs(flag: &'static str, given: &[String]) -> anyhow::Result<Vec<(String, Va
         .iter()
         .flat_map(|text| text.split(','))
         .map(|text| {
-            let (key, value) = text.split_once('=').with_context(|| format!("{flag}: {text:?} is no KEY=VALUE, such as {}", if flag == "--cache" { "lookback=20" } else { "memory=sticky" }))?;
+            let (key, value) = text.split_once('=').with_context(|| {
+                format!("{flag}: {text:?} is no KEY=VALUE, such as {}", if flag == "--cache" { "lookback=20" } else { "memory=sticky" })
+            })?;
             // Numbers and booleans as JSON spells them; anything else is a word.
             let value = serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::from(value.trim()));
             Ok((key.trim().to_owned(), value))

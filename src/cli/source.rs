@@ -147,7 +147,8 @@ fn entries(sources: &[String]) -> anyhow::Result<Vec<Entry>> {
             continue;
         }
         let path = Path::new(source);
-        let meta = path.metadata().with_context(|| format!("{source}: cannot be read; name a file, a directory or - for standard input"))?;
+        let meta =
+            path.metadata().with_context(|| format!("{source}: cannot be read; name a file, a directory or - for standard input"))?;
         if meta.is_dir() {
             search(path, path, &mut entries);
         } else {

@@ -17,9 +17,9 @@ use cleartune::trace::Trace;
 use super::axes::AxesArgs;
 use super::manifest::{Manifest, manifest};
 use super::output::{self, OutputSet};
+use super::progress;
 use super::settings::{ConfigArg, SettingsArgs};
 use super::source::{Loaded, SourceArgs};
-use super::progress;
 
 /// Every config of a grid over every transcript, and the answer
 #[derive(Debug, Args)]
@@ -112,7 +112,10 @@ fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Result<
         transcripts.push(Transcript { trace, settings });
         notes.push(note);
     }
-    anyhow::ensure!(transcripts.iter().any(|t| !t.trace.requests.is_empty()), "the sources hold no request to replay; name logs with tool uses, or a workload such as research_agent");
+    anyhow::ensure!(
+        transcripts.iter().any(|t| !t.trace.requests.is_empty()),
+        "the sources hold no request to replay; name logs with tool uses, or a workload such as research_agent"
+    );
     Ok((transcripts, notes))
 }
 
@@ -148,7 +151,10 @@ fn headline(loaded: &Loaded, transcripts: &[Transcript], notes: &[ModelNote], ou
             let note = note.to_string();
             format!("{}{}{share}", note[..1].to_uppercase(), &note[1..])
         }),
-        paste: choice.filter(|c| c.verdict != Verdict::DoNotClear).and_then(|c| outcome.rows[c.row].knobs.edit.as_ref()).map(|e| e.to_json()),
+        paste: choice
+            .filter(|c| c.verdict != Verdict::DoNotClear)
+            .and_then(|c| outcome.rows[c.row].knobs.edit.as_ref())
+            .map(|e| e.to_json()),
     }
 }
 

@@ -5,5 +5,5 @@ mod pareto;
 mod spread;
 
 pub use choose::{Choice, PLATEAU, Verdict, choose};
-pub use pareto::{front, freed_against_refetches};
+pub use pareto::{freed_against_refetches, front};
 pub use spread::Spread;

@@ -25,7 +25,9 @@ pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options
     let mut sizes = SizeReport::default();
     let base = size(&mut part, assumed_base, &mut sizes);
     if sizes.recorded_prompts == 0 {
-        report.note(format!("no usage is recorded: sizes follow from bytes, and {assumed_base} tokens of system prompt and tools are assumed"));
+        report.note(format!(
+            "no usage is recorded: sizes follow from bytes, and {assumed_base} tokens of system prompt and tools are assumed"
+        ));
     }
     let (flush, seen) = natural::flushes(&part.calls, u64::from(base));
     let needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
@@ -159,7 +161,9 @@ fn fill(doc: &mut Document, part: &Part, flush: &[Option<u64>], needs: Vec<Vec<u
         });
     }
     if inherited > 0 {
-        report.note(format!("{inherited} tokens of history are shared with an earlier file; they count as client text and are never cleared"));
+        report.note(format!(
+            "{inherited} tokens of history are shared with an earlier file; they count as client text and are never cleared"
+        ));
     }
     if backwards > 0 {
         report.note(format!("{backwards} requests carry a time before their predecessor's; the order of the conversation was kept"));

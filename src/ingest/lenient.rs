@@ -270,7 +270,11 @@ pub fn strings_of(json: &str, out: &mut String) {
         let end = end.min(bytes.len());
         let key = bytes[(end + 1).min(bytes.len())..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
         if !key {
-            if escaped { unescape(&json[start..end], out) } else { out.push_str(&json[start..end]) }
+            if escaped {
+                unescape(&json[start..end], out)
+            } else {
+                out.push_str(&json[start..end])
+            }
             out.push('\u{1f}');
         }
         i = (end + 1).min(bytes.len());

@@ -6,7 +6,8 @@ pub const IMAGE_TOKENS: u64 = 1600;
 /// Tokens of an image given as base64: width × height / 750, at most 1,600 (`formats` of the provider's documentation); 1,600 where the
 /// header cannot be read.
 pub fn image_tokens(base64: &str) -> u64 {
-    dimensions(&decode_head(base64, 1 << 16)).map_or(IMAGE_TOKENS, |(w, h)| (u64::from(w) * u64::from(h)).div_ceil(750).clamp(1, IMAGE_TOKENS))
+    dimensions(&decode_head(base64, 1 << 16))
+        .map_or(IMAGE_TOKENS, |(w, h)| (u64::from(w) * u64::from(h)).div_ceil(750).clamp(1, IMAGE_TOKENS))
 }
 
 /// At most `most` decoded bytes of a base64 text, data-URL prefix allowed; stops at the first foreign character.

@@ -72,10 +72,9 @@ impl Default for Limits {
 /// An MCP tool's name says nothing about its cost, so it counts as re-fetchable; override it in [`Options::refetch`].
 pub fn default_refetch(tool: &str) -> Refetch {
     match tool {
-        "Bash" | "BashOutput" | "KillShell" | "KillBash" | "WebFetch" | "WebSearch" | "Task" | "Agent" | "Skill" | "SlashCommand" | "Edit"
-        | "MultiEdit" | "Write" | "NotebookEdit" | "TaskOutput" | "TaskCreate" | "TaskUpdate" | "TaskStop" | "Monitor" | "PowerShell" => {
-            Refetch::Costly
-        }
+        "Bash" | "BashOutput" | "KillShell" | "KillBash" | "WebFetch" | "WebSearch" | "Task" | "Agent" | "Skill" | "SlashCommand"
+        | "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "TaskOutput" | "TaskCreate" | "TaskUpdate" | "TaskStop" | "Monitor"
+        | "PowerShell" => Refetch::Costly,
         "AskUserQuestion" | "ExitPlanMode" => Refetch::Never,
         _ => Refetch::Yes,
     }

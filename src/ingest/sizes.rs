@@ -83,7 +83,8 @@ pub fn default_bytes_per_token(model: Option<&str>) -> f64 {
     // `claude-opus-4-7`, `claude-sonnet-5`: the version is the first numbers after the family.
     for family in ["opus", "sonnet", "haiku"] {
         let Some((_, after)) = model.split_once(family) else { continue };
-        let mut numbers = after.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty() && n.len() < 3).filter_map(|n| n.parse::<u32>().ok());
+        let mut numbers =
+            after.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty() && n.len() < 3).filter_map(|n| n.parse::<u32>().ok());
         let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         return if version >= (4, 7) { 2.5 } else { 3.4 };
     }
@@ -140,7 +141,11 @@ impl Fit {
                 let bytes: u64 = call.output.iter().map(|i| i.bytes).sum();
                 let expected = bytes as f64 / fit.output;
                 let tokens = usage.output as f64 - (fit.sum(&call.output) - expected);
-                if bytes >= 100 && call.output.iter().all(|i| i.kind != Kind::Thinking) && tokens > expected / 2.5 && tokens < expected * 2.5 {
+                if bytes >= 100
+                    && call.output.iter().all(|i| i.kind != Kind::Thinking)
+                    && tokens > expected / 2.5
+                    && tokens < expected * 2.5
+                {
                     bytes_out += bytes as f64;
                     tokens_out += tokens;
                 }
@@ -250,7 +255,8 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
             image_tokens: part.calls[to].input.iter().map(|i| i.fixed).sum(),
         });
     }
-    let appended: Vec<&Item> = part.calls[from + 1..to].iter().flat_map(|c| c.input.iter().chain(&c.output)).chain(&part.calls[to].input).collect();
+    let appended: Vec<&Item> =
+        part.calls[from + 1..to].iter().flat_map(|c| c.input.iter().chain(&c.output)).chain(&part.calls[to].input).collect();
     let weights: Vec<f64> = appended.iter().map(|i| fit.tokens(i)).collect();
     let expected: f64 = weights.iter().sum();
     let densest: f64 = appended.iter().map(|i| i.bytes as f64 / DENSEST).sum::<f64>() + expected + 100.0;

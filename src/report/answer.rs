@@ -37,7 +37,12 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
         out,
         "{}: {}, {}, {} configs, prices of {}",
         head.source,
-        count(none.transcripts, "transcript") + &if head.sessions as u64 == none.transcripts { String::new() } else { format!(" of {}", count(head.sessions as u64, "session")) },
+        count(none.transcripts, "transcript")
+            + &if head.sessions as u64 == none.transcripts {
+                String::new()
+            } else {
+                format!(" of {}", count(head.sessions as u64, "session"))
+            },
         count(none.totals.requests, "request"),
         outcome.rows.len(),
         head.prices
@@ -122,10 +127,7 @@ fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&
             short(t.invalidated_tokens as f64)
         ),
     );
-    put(
-        "context peak",
-        format!("{} instead of {}", short(t.peak_prompt_tokens as f64), short(none.totals.peak_prompt_tokens as f64)),
-    );
+    put("context peak", format!("{} instead of {}", short(t.peak_prompt_tokens as f64), short(none.totals.peak_prompt_tokens as f64)));
     put("prompt tokens", format!("{} instead of {}", short(t.prompt_tokens as f64), short(none.totals.prompt_tokens as f64)));
 }
 

@@ -65,7 +65,10 @@ mod tests {
 
     #[test]
     fn dollars_and_shares() {
-        assert_eq!((usd(0.0).as_str(), usd(12.345).as_str(), usd(0.1234).as_str(), usd(0.012_34).as_str()), ("$0.00", "$12.35", "$0.123", "$0.0123"));
+        assert_eq!(
+            (usd(0.0).as_str(), usd(12.345).as_str(), usd(0.1234).as_str(), usd(0.012_34).as_str()),
+            ("$0.00", "$12.35", "$0.123", "$0.0123")
+        );
         assert_eq!((usd(-3.0).as_str(), usd(250_000.0).as_str()), ("-$3.00", "$250k"));
         assert_eq!((percent(0.314).as_str(), percent(0.0314).as_str(), percent(-0.0001).as_str()), ("31 %", "3.1 %", "0 %"));
     }

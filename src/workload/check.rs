@@ -120,7 +120,10 @@ impl Simulation {
             || self.phases.first().is_none_or(|p| p.until <= 0.0)
             || !self.phases.last().is_some_and(|p| ends.contains(&p.until))
         {
-            return Err(error("phases", "`until` must rise from above 0 to 1; write the share of the time before the synthesis, the last one 1.0"));
+            return Err(error(
+                "phases",
+                "`until` must rise from above 0 to 1; write the share of the time before the synthesis, the last one 1.0",
+            ));
         }
         let (low, high) = self.synthesis.share;
         if !(0.0 <= low && low <= high && high < 1.0) {
@@ -150,7 +153,8 @@ impl Simulation {
         for (name, class) in &self.classes {
             if let Some(Errors { share, from, to }) = class.errors {
                 if from.0 + share.0 > to.0 + 1e-9 {
-                    let problem = format!("a share of {} does not fit between {} and {}; write `from` + `share` at most `to`", share.0, from.0, to.0);
+                    let problem =
+                        format!("a share of {} does not fit between {} and {}; write `from` + `share` at most `to`", share.0, from.0, to.0);
                     return Err(error(format!("classes.{name}.errors"), problem));
                 }
             }

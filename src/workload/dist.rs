@@ -100,11 +100,7 @@ impl TryFrom<f64> for Share {
     type Error = String;
 
     fn try_from(value: f64) -> Result<Self, String> {
-        if (0.0..=1.0).contains(&value) {
-            Ok(Self(value))
-        } else {
-            Err(format!("is {value}; write a share between 0 and 1"))
-        }
+        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(format!("is {value}; write a share between 0 and 1")) }
     }
 }
 
@@ -151,7 +147,11 @@ impl TryFrom<RawDist> for Dist {
                 Shape::LogNormal(positive("median", median)?, sigma)
             }
             (None, None, None, Some(points)) => Shape::Quantiles(check_quantiles(points)?),
-            _ => return Err("write one of { fixed = n }, { median = n, sigma = s } or { quantiles = [[0.0, least], …, [1.0, largest]] }".to_owned()),
+            _ => {
+                return Err(
+                    "write one of { fixed = n }, { median = n, sigma = s } or { quantiles = [[0.0, least], …, [1.0, largest]] }".to_owned()
+                );
+            }
         };
         let min = raw.min.map_or(Ok(0.0), |v| positive("min", v))?;
         let max = raw.max.map_or(Ok(LARGEST), |v| positive("max", v))?;

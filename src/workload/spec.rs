@@ -313,7 +313,8 @@ fn shape(path: &str, message: &str) -> WorkloadError {
     };
     if message.starts_with("unknown field") && !quoted.is_empty() {
         let (key, known) = (quoted[0], &quoted[1..]);
-        let hint = nearest(key, known).map_or_else(|| format!("write one of {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+        let hint =
+            nearest(key, known).map_or_else(|| format!("write one of {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
         return error(join(key), format!("is no key here; {hint}"));
     }
     if message.starts_with("missing field") && !quoted.is_empty() {

@@ -108,7 +108,15 @@ impl<'a> Session<'a> {
         let flushed = self.stream.chance(share);
         let flush_above = flushed.then(|| u64::from(self.stream.draw_whole(&cache.prefix_tokens, 0).min(self.base_tokens)));
         let uses = self.uses.len();
-        PlannedRequest { at_ms, user, uses, uses_end: uses, flush_above, synthesis: uses >= self.synthesis_from, ..PlannedRequest::default() }
+        PlannedRequest {
+            at_ms,
+            user,
+            uses,
+            uses_end: uses,
+            flush_above,
+            synthesis: uses >= self.synthesis_from,
+            ..PlannedRequest::default()
+        }
     }
 
     fn thinking(&mut self) -> Option<u32> {

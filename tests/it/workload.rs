@@ -56,7 +56,14 @@ fn a_transcript_is_the_same_whatever_is_generated_beside_it() {
     let mut backwards: Vec<String> = (0..12).rev().map(|i| to_line(&spec.generate(i))).collect();
     backwards.reverse();
     let on_threads: Vec<String> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..12).map(|i| scope.spawn({ let spec = &spec; move || to_line(&spec.generate(i)) })).collect();
+        let running: Vec<_> = (0..12)
+            .map(|i| {
+                scope.spawn({
+                    let spec = &spec;
+                    move || to_line(&spec.generate(i))
+                })
+            })
+            .collect();
         running.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(in_order, backwards);
@@ -91,7 +98,8 @@ fn notebook_has_the_published_contexts() {
         size += request.output.iter().map(|b| b.tokens).sum::<u32>();
     }
     assert_eq!(prompts, [1058, 166_043, 168_242, 332_821, 335_279]);
-    let reads: Vec<usize> = doc.requests.iter().map(|r| r.input.iter().filter(|b| b.kind == "result" && b.tokens > 41_000).count()).collect();
+    let reads: Vec<usize> =
+        doc.requests.iter().map(|r| r.input.iter().filter(|b| b.kind == "result" && b.tokens > 41_000).count()).collect();
     assert_eq!(reads, [0, 4, 0, 4, 0]);
 }
 
@@ -173,14 +181,7 @@ fn every_need_has_its_cause_and_every_cause_occurs() {
         let plans = plans(name);
         plans.iter().for_each(assert_grounded);
         let seen: BTreeSet<Mechanism> = plans.iter().flat_map(|p| &p.needs).map(|n| n.mechanism).collect();
-        let all = [
-            Mechanism::FollowUp,
-            Mechanism::Recency,
-            Mechanism::Revisit,
-            Mechanism::Paging,
-            Mechanism::Note,
-            Mechanism::Synthesis,
-        ];
+        let all = [Mechanism::FollowUp, Mechanism::Recency, Mechanism::Revisit, Mechanism::Paging, Mechanism::Note, Mechanism::Synthesis];
         assert_eq!(seen, all.into_iter().collect(), "{name}");
     }
 }

@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn keys_of_whole_cut_and_pretty_objects() {
-        let head = Head::new(b"{\"a\":{\"x\":1},\"b\":[{}],\"c\":\"d\\\"e\",\"n\":12}\n  {\"no\":1}\n{\n \"type\": \"user\",\n \"long\": \"cut");
+        let head =
+            Head::new(b"{\"a\":{\"x\":1},\"b\":[{}],\"c\":\"d\\\"e\",\"n\":12}\n  {\"no\":1}\n{\n \"type\": \"user\",\n \"long\": \"cut");
         assert_eq!(head.objects().len(), 2);
         let first = &head.objects()[0];
         assert!(first.has("a") && first.has("b") && first.has("n") && !first.has("x"));

@@ -257,9 +257,7 @@ fn is_prompt(message: &Message<'_>) -> bool {
     match &message.content {
         Content::Nothing => false,
         Content::Text(_) => true,
-        Content::Blocks(blocks) => {
-            !blocks.is_empty() && !blocks.iter().flatten().any(|b| b.kind.text() == "tool_result")
-        }
+        Content::Blocks(blocks) => !blocks.is_empty() && !blocks.iter().flatten().any(|b| b.kind.text() == "tool_result"),
     }
 }
 
@@ -310,7 +308,11 @@ fn input_pieces(message: &Message<'_>, keep: bool, placeholders: &mut u64) -> (V
 fn output_pieces(message: &Message<'_>, keep: bool) -> Vec<Piece> {
     let text_piece = |text: &str| {
         let text_kept = if keep { text.to_owned() } else { String::new() };
-        Piece { raw: Raw::Text, item: Item { bytes: text.len() as u64, text: text_kept, ..Item::new(Kind::Text) }, mark: mark("text", text) }
+        Piece {
+            raw: Raw::Text,
+            item: Item { bytes: text.len() as u64, text: text_kept, ..Item::new(Kind::Text) },
+            mark: mark("text", text),
+        }
     };
     match &message.content {
         Content::Nothing => Vec::new(),

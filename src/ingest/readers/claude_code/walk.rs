@@ -24,7 +24,15 @@ struct Open {
 }
 
 /// Appends the parts of one chain.
-pub fn walk(nodes: &mut [Node], chain: &Chain, order: &[u32], dropped: &[bool], linked: bool, report: &mut FileReport, parts: &mut Vec<Part>) {
+pub fn walk(
+    nodes: &mut [Node],
+    chain: &Chain,
+    order: &[u32],
+    dropped: &[bool],
+    linked: bool,
+    report: &mut FileReport,
+    parts: &mut Vec<Part>,
+) {
     let mut open = Open::default();
     let mut number = 0;
     let mut kept: HashSet<u128> = HashSet::new();
