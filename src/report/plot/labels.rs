@@ -213,7 +213,7 @@ mod tests {
     const AREA: Rect = Rect::new(100.0, 50.0, 1300.0, 850.0);
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
+        #![proptest_config(ProptestConfig::with_cases(150))]
         #[test]
         fn labels_stay_inside_and_apart_wherever_the_points_are(
             spots in prop::collection::vec(((100.0..=1300.0_f64), (50.0..=850.0_f64), (40.0..620.0_f64), (20.0..90.0_f64)), 1..4),

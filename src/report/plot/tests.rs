@@ -188,14 +188,16 @@ fn report(n: u32, trigger: Option<u64>, every: u32) -> Report {
         requests.push(Row { lost: u64::from(freed > 0 && i % 37 == 17), unmet: u64::from(freed > 0 && i % 53 == 19), ..blank });
     }
     let mut totals = Totals::default();
-    requests.iter().for_each(|r| totals.add(r, None));
+    for row in &requests {
+        totals.add(row, None);
+    }
     Report { id: "t".to_owned(), totals, requests }
 }
 
-/// Named replays: title, `none`, config, window.
-type Replays = Vec<(&'static str, Option<Report>, Option<(Knobs, Report)>, Option<u64>)>;
+/// A named replay: name, `none`, config, window.
+type Replay = (&'static str, Option<Report>, Option<(Knobs, Report)>, Option<u64>);
 
-fn replays() -> Replays {
+fn replays() -> Vec<Replay> {
     let config = |n, trigger, every| Some((Knobs::api(edit(trigger, 4, 10_000)), report(n, Some(trigger), every)));
     let long_name = ClearToolUses { exclude_tools: (0..40).map(|i| format!("tool_number_{i}")).collect(), ..edit(60_000, 3, 0) };
     vec![
@@ -217,7 +219,7 @@ fn replays() -> Replays {
     ]
 }
 
-fn context_view<'a>(case: &'a (&'static str, Option<Report>, Option<(Knobs, Report)>, Option<u64>)) -> ContextView<'a> {
+fn context_view(case: &Replay) -> ContextView<'_> {
     ContextView {
         title: "research_agent \u{b7} transcript 17 of 200",
         none: case.1.as_ref(),
@@ -226,7 +228,9 @@ fn context_view<'a>(case: &'a (&'static str, Option<Report>, Option<(Knobs, Repo
     }
 }
 
-const FIGURES: [(&str, fn(&SweepView) -> Canvas); 3] =
+type Draw = fn(&SweepView) -> Canvas;
+
+const FIGURES: [(&str, Draw); 3] =
     [("tradeoff", super::tradeoff::draw), ("heat_maps", super::heat_maps::draw), ("by_clear_at_least", super::by_clear_at_least::draw)];
 
 /// Says which text is clipped or meets another.
@@ -370,7 +374,7 @@ fn a_choice_that_does_not_clear_is_named_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var("CLEARTUNE_LONG_TESTS").is_ok() { 300 } else { 24 }))]
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var("CLEARTUNE_LONG_TESTS").is_ok() { 300 } else { 12 }))]
     #[test]
     fn no_text_is_clipped_or_covered_whatever_the_data(
         configs in prop::collection::vec(

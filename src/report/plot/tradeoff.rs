@@ -32,7 +32,9 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     let mut canvas = Canvas::new(WIDTH, 1040);
     let configs = if rows.len() == 1 { "1 config".to_owned() } else { format!("{} configs", thousands(rows.len())) };
     let y = heading(&mut canvas, HEADING, &[view.title.to_owned(), format!("{configs}, one point each; better is right and down")]);
-    let items = legend_items(view, radius);
+    let front: Vec<usize> = view.front.iter().copied().filter(|&i| i < rows.len()).collect();
+    let edge = edge_of(&front, &xs, &ys);
+    let items = legend_items(view, (front.len(), edge.len()), radius);
     let top = legend(&mut canvas, (MARGIN, RIGHT), y, &items) + 14.0;
 
     let bottom = 1040.0 - 96.0;
@@ -47,8 +49,7 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     colour_bar(&mut canvas, RIGHT - 158.0, top + 74.0, bottom - 10.0, &scale);
 
     let at = |i: usize| (x_scale.at(xs[i]), y_scale.at(ys[i]));
-    let front: Vec<usize> = view.front.iter().copied().filter(|&i| i < rows.len()).collect();
-    let edge: Vec<(f64, f64)> = edge_of(&front, &xs, &ys).into_iter().map(at).collect();
+    let edge: Vec<(f64, f64)> = edge.into_iter().map(at).collect();
 
     // Dear ones first, so that the cheap ones, which one looks for, lie on top; the front above all.
     let mut order: Vec<usize> = (0..rows.len()).collect();
@@ -82,15 +83,20 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     canvas
 }
 
-fn legend_items(view: &SweepView, radius: f64) -> Vec<(Key, String)> {
+/// `front` and `edge`: how many configs lie on them.
+fn legend_items(view: &SweepView, (front, edge): (usize, usize), radius: f64) -> Vec<(Key, String)> {
     let rows = view.rows;
     let mut items = vec![(Key::Mark(Mark::Disc, radius.max(7.0), WHITE, Some((1.5, INK))), "no need lost or unmet".to_owned())];
     if rows.iter().any(misses) {
         items.push((Key::Mark(Mark::Triangle, radius.max(7.0), WHITE, Some((1.5, INK))), "some needs lost or unmet".to_owned()));
     }
-    if !view.front.is_empty() {
+    if front > 0 {
         items.push((Key::Mark(Mark::Disc, radius.max(7.0) + 2.0, WHITE, Some((3.0, BLACK))), "on the Pareto front".to_owned()));
-        items.push((Key::Line(3.0, BLACK), "its edge in freed tokens and re-fetches".to_owned()));
+        // A front on these two axes alone is its own edge.
+        let line = if edge == front { "Pareto front" } else { "its edge in freed tokens and re-fetches" };
+        if edge > 1 {
+            items.push((Key::Line(3.0, BLACK), line.to_owned()));
+        }
     }
     if view.chosen().is_some() {
         items.push((Key::Ring(14.0, 2.5, BLACK), "chosen".to_owned()));
@@ -197,8 +203,8 @@ fn name_points(canvas: &mut Canvas, view: &SweepView, plot: Rect, (points, busy)
         let skip = if chosen == Some(*i) { radius + 10.0 } else { radius + 2.0 };
         if far > skip {
             let start = (anchor.at.0 + dx / far * skip, anchor.at.1 + dy / far * skip);
-            canvas.line(start, end, 4.5, WHITE);
-            canvas.line(start, end, 1.5, INK);
+            canvas.line(start, end, 5.0, WHITE);
+            canvas.line(start, end, 2.0, INK);
         }
         canvas.fill(rect, WHITE);
         canvas.frame(rect, 1.5, INK);
