@@ -115,6 +115,11 @@ impl Simulation {
         if !(1..=1000).contains(&self.session.parallel_max) {
             return Err(error("session.parallel_max", format!("is {}; write a number from 1 to 1000", self.session.parallel_max)));
         }
+        if self.session.direct_answers.0 > 0.99 {
+            let problem =
+                format!("is {}, and such a session never makes a call; write a share of at most 0.99", self.session.direct_answers.0);
+            return Err(error("session.direct_answers", problem));
+        }
         let ends = 1.0 - f64::EPSILON..=1.0 + f64::EPSILON;
         if self.phases.windows(2).any(|w| w[1].until <= w[0].until)
             || self.phases.first().is_none_or(|p| p.until <= 0.0)
@@ -151,12 +156,12 @@ impl Simulation {
     fn check_classes(&self) -> Result<(), WorkloadError> {
         let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, class) in &self.classes {
-            if let Some(Errors { share, from, to }) = class.errors {
-                if from.0 + share.0 > to.0 + 1e-9 {
-                    let problem =
-                        format!("a share of {} does not fit between {} and {}; write `from` + `share` at most `to`", share.0, from.0, to.0);
-                    return Err(error(format!("classes.{name}.errors"), problem));
-                }
+            if let Some(Errors { share, from, to }) = class.errors
+                && from.0 + share.0 > to.0 + 1e-9
+            {
+                let problem =
+                    format!("a share of {} does not fit between {} and {}; write `from` + `share` at most `to`", share.0, from.0, to.0);
+                return Err(error(format!("classes.{name}.errors"), problem));
             }
             for (tool, detail) in &class.tools {
                 if !(0.0..=LARGEST).contains(&detail.weight) {
