@@ -87,42 +87,94 @@ pub(super) struct Anchor {
 /// passes through a label or another anchor's mark, and no two of them cross. Among such places the one that covers the fewest `points` (discs of a `radius`) wins,
 /// then the nearest.
 pub(super) fn place(area: Rect, anchors: &[Anchor], points: &[(f64, f64)], radius: f64) -> Vec<Option<Rect>> {
+    let choices: Vec<Vec<Rect>> = (0..anchors.len()).map(|i| choices(area, anchors, i, points, radius)).collect();
+    let mut search = Search { anchors, choices: &choices, budget: 100_000, placed: Vec::new(), best: Vec::new() };
+    search.place_next();
+    search.best
+}
+
+/// The boxes that anchor `i` might have if it were alone, best first.
+fn choices(area: Rect, anchors: &[Anchor], i: usize, points: &[(f64, f64)], radius: f64) -> Vec<Rect> {
     let mark = |a: &Anchor| Rect::new(a.at.0, a.at.1, a.at.0, a.at.1).grow(a.clear);
-    let mut placed: Vec<Option<Rect>> = Vec::new();
-    for (i, anchor) in anchors.iter().enumerate() {
-        let mut best: Option<((usize, i64), Rect)> = None;
-        for corner in candidates(area, anchor) {
-            let rect = Rect::new(corner.0, corner.1, corner.0 + anchor.size.0, corner.1 + anchor.size.1);
-            let leader = rect.nearest(anchor.at);
-            // Marks of anchors at the same place are one mark.
-            let others = anchors.iter().enumerate().filter(|(j, a)| *j != i && a.at != anchor.at);
-            let free = area.holds(rect)
-                && !anchors.iter().any(|a| mark(a).meets(rect))
-                && !others.clone().any(|(_, a)| mark(a).crossed_by(anchor.at, leader) && !mark(a).has(anchor.at))
-                && placed.iter().enumerate().all(|(j, p)| {
-                    p.is_none_or(|p| {
-                        let end = p.nearest(anchors[j].at);
-                        !p.grow(4.0).meets(rect)
-                            && !p.crossed_by(anchor.at, leader)
-                            && !rect.crossed_by(anchors[j].at, end)
-                            && !cross(anchor.at, leader, anchors[j].at, end)
-                    })
-                });
-            if !free {
-                continue;
+    let anchor = &anchors[i];
+    let mut found: Vec<(usize, Rect)> = Vec::new();
+    for corner in candidates(area, anchor) {
+        let rect = Rect::new(corner.0, corner.1, corner.0 + anchor.size.0, corner.1 + anchor.size.1);
+        let leader = rect.nearest(anchor.at);
+        // Marks of anchors at the same place are one mark.
+        let mut others = anchors.iter().filter(|a| a.at != anchor.at);
+        if !area.holds(rect)
+            || anchors.iter().any(|a| mark(a).meets(rect))
+            || others.any(|a| mark(a).crossed_by(anchor.at, leader) && !mark(a).has(anchor.at))
+        {
+            continue;
+        }
+        let (dx, dy) = (leader.0 - anchor.at.0, leader.1 - anchor.at.1);
+        let ground = rect.grow(radius + 2.0);
+        let covered = points.iter().filter(|p| ground.has(**p)).count();
+        // A short walk is worth taking to cover less; a long one only for much.
+        found.push((covered * 120 + (dx * dx + dy * dy).sqrt() as usize, rect));
+    }
+    found.sort_by_key(|(score, _)| *score);
+    found.into_iter().map(|(_, rect)| rect).collect()
+}
+
+/// Tries boxes in their order, anchor by anchor, and takes one back where it leaves no room for a later label.
+struct Search<'a> {
+    anchors: &'a [Anchor],
+    choices: &'a [Vec<Rect>],
+    /// Boxes still to be tried, so that a hopeless page ends too.
+    budget: usize,
+    placed: Vec<Option<Rect>>,
+    /// The placement with the most labels so far.
+    best: Vec<Option<Rect>>,
+}
+
+impl Search<'_> {
+    /// Places the next label and those after it; whether all of them found room.
+    fn place_next(&mut self) -> bool {
+        let i = self.placed.len();
+        let labels = |placed: &[Option<Rect>]| placed.iter().flatten().count();
+        if i == self.anchors.len() {
+            if self.best.is_empty() || labels(&self.placed) > labels(&self.best) {
+                self.best.clone_from(&self.placed);
             }
-            let distance = ((leader.0 - anchor.at.0).powi(2) + (leader.1 - anchor.at.1).powi(2)).sqrt() as i64;
-            let ground = rect.grow(radius + 2.0);
-            let covered = points.iter().filter(|p| ground.has(**p)).count();
-            // A short walk is worth taking to cover less; a long one only for much.
-            let score = (covered * 120 + distance as usize, distance);
-            if best.is_none_or(|(s, _)| score < s) {
-                best = Some((score, rect));
+            return labels(&self.placed) == i;
+        }
+        let choices = self.choices;
+        for &rect in &choices[i] {
+            if self.budget == 0 {
+                break;
+            }
+            self.budget -= 1;
+            if self.free(i, rect) {
+                self.placed.push(Some(rect));
+                if self.place_next() {
+                    return true;
+                }
+                self.placed.pop();
             }
         }
-        placed.push(best.map(|(_, rect)| rect));
+        self.placed.push(None);
+        self.place_next();
+        self.placed.pop();
+        false
     }
-    placed
+
+    /// Whether a box and its leader line keep out of the way of those already placed.
+    fn free(&self, i: usize, rect: Rect) -> bool {
+        let at = self.anchors[i].at;
+        let leader = rect.nearest(at);
+        self.placed.iter().zip(self.anchors).all(|(other, anchor)| {
+            other.is_none_or(|other| {
+                let end = other.nearest(anchor.at);
+                !other.grow(4.0).meets(rect)
+                    && !other.crossed_by(at, leader)
+                    && !rect.crossed_by(anchor.at, end)
+                    && !cross(at, leader, anchor.at, end)
+            })
+        })
+    }
 }
 
 /// Left upper corners to try: around the anchor at growing distances, then a grid over the whole area.
@@ -279,6 +331,20 @@ mod tests {
         let crowd: Vec<(f64, f64)> = (0..400).map(|i| (560.0 + f64::from(i % 20) * 4.0, 370.0 + f64::from(i / 20) * 3.0)).collect();
         let rect = place(AREA, &[anchor()], &crowd, 5.0)[0].unwrap();
         assert!(!crowd.iter().any(|p| rect.has(*p)), "{rect:?}");
+    }
+
+    #[test]
+    fn the_first_label_gives_way_where_it_would_leave_no_room_for_the_second() {
+        let anchor = |width| Anchor { at: (531.228_216_743_426_7, 53.690_458_751_036_98), clear: 16.0, size: (width, 20.0) };
+        let placed = place(AREA, &[anchor(506.202_607_326_499_2), anchor(606.184_674_039_550_1)], &[], 5.0);
+        assert!(placed.iter().all(Option::is_some), "{placed:?}");
+    }
+
+    #[test]
+    fn a_label_larger_than_the_area_is_left_out_and_the_others_stay() {
+        let anchor = |x, width| Anchor { at: (x, 400.0), clear: 16.0, size: (width, 20.0) };
+        let placed = place(AREA, &[anchor(300.0, 5_000.0), anchor(600.0, 200.0)], &[], 5.0);
+        assert!(placed[0].is_none() && placed[1].is_some(), "{placed:?}");
     }
 
     #[test]
