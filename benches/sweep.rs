@@ -11,9 +11,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 fn sweep(c: &mut Criterion) {
     let spec = Spec::from_toml(shipped_text("coding_agent").unwrap()).unwrap();
-    let transcripts: Vec<Transcript> = (0..20)
-        .map(|i| Transcript { trace: Trace::from_document(&spec.generate(i)).unwrap(), settings: Settings::default() })
-        .collect();
+    let transcripts: Vec<Transcript> =
+        (0..20).map(|i| Transcript { trace: Trace::from_document(&spec.generate(i)).unwrap(), settings: Settings::default() }).collect();
     let axes = Axes {
         trigger: Axis::Values((1..=8).map(|i| i * 10_000).collect()),
         keep: Axis::Values(vec![1, 3, 6, 12]),
@@ -29,9 +28,7 @@ fn sweep(c: &mut Criterion) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         group.bench_function(format!("{threads}_threads"), |b| {
             b.iter(|| {
-                pool.install(|| {
-                    run::<()>(black_box(&transcripts), &grid.configs, &AtomicBool::new(false), &|_| {}, |_| Ok(())).unwrap()
-                })
+                pool.install(|| run::<()>(black_box(&transcripts), &grid.configs, &AtomicBool::new(false), &|_| {}, |_| Ok(())).unwrap())
             });
         });
     }

@@ -24,3 +24,8 @@ pub mod report;
 pub mod sweep;
 pub mod trace;
 pub mod workload;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -25,8 +25,9 @@ pub struct AxesArgs {
     #[arg(long, value_name = "VALUES", default_value = "auto", value_parser = |s: &str| Axis::parse(s, true))]
     clear_at_least: Axis,
 
-    /// Sets of excluded tools to try: tools of a set joined by |, sets by commas, as in none,memory|todo
-    #[arg(long, value_name = "SETS", default_value = "none")]
+    /// Sets of excluded tools: tools of a set joined by |, sets by commas, as in none,memory|todo; auto: none, and
+    /// the tools whose results cannot be fetched again
+    #[arg(long, value_name = "SETS", default_value = "auto")]
     exclude_tools: String,
 
     /// Values of clear_tool_inputs to try: false, true, or tools joined by |
@@ -42,7 +43,8 @@ impl AxesArgs {
             trigger_counts_uses: self.trigger_type == "tool_uses",
             keep: self.keep.clone(),
             clear_at_least: self.clear_at_least.clone(),
-            exclude_tools: each(&self.exclude_tools, |set| if set == "none" || set.is_empty() { Vec::new() } else { tools(set) }),
+            exclude_tools: (self.exclude_tools.trim() != "auto")
+                .then(|| each(&self.exclude_tools, |set| if set == "none" || set.is_empty() { Vec::new() } else { tools(set) })),
             clear_tool_inputs: each(&self.clear_tool_inputs, |value| match value {
                 "false" | "none" | "" => ClearToolInputs::No,
                 "true" => ClearToolInputs::Yes,

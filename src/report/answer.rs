@@ -33,20 +33,11 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
     };
     let none = &outcome.rows[choice.none];
     let row = &outcome.rows[choice.row];
-    let _ = writeln!(
-        out,
-        "{}: {}, {}, {} configs, prices of {}",
-        head.source,
-        count(none.transcripts, "transcript")
-            + &if head.sessions as u64 == none.transcripts {
-                String::new()
-            } else {
-                format!(" of {}", count(head.sessions as u64, "session"))
-            },
-        count(none.totals.requests, "request"),
-        outcome.rows.len(),
-        head.prices
-    );
+    let transcripts = count(none.transcripts, "transcript");
+    let sessions =
+        if head.sessions as u64 == none.transcripts { String::new() } else { format!(" of {}", count(head.sessions as u64, "session")) };
+    let _ = writeln!(out, "{}: {transcripts}{sessions}, {}", head.source, count(none.totals.requests, "request"));
+    let _ = writeln!(out, "{}, prices of {}", count(outcome.rows.len() as u64, "config"), head.prices);
     out.push('\n');
     match choice.verdict {
         Verdict::Clear => {
@@ -82,7 +73,7 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
                     writeln!(out, "The cheapest config that loses nothing never fires; those that fire cost more.")
                 }
                 Some(i) => writeln!(out, "The cheapest config that loses nothing {}.", dearer(&outcome.rows[i], none)),
-                None => writeln!(out, "Every config loses results that some later request needs."),
+                None => writeln!(out, "Every config loses results that some later request needs; see --exclude-tools."),
             };
         }
     }
@@ -116,13 +107,12 @@ fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&
     }
     let per_100 = |n: Option<f64>| n.map_or_else(|| "-".to_owned(), |n| format!("{n:.1} per 100 requests"));
     put("re-fetches", format!("{} ({})", t.refetches, per_100(row.derived.refetches_per_100_requests)));
+    put("clear events", format!("{} ({})", t.clear_events, per_100(row.derived.clear_events_per_100_requests)));
     put(
         "invalidations",
         format!(
-            "{} in {} clear events ({}); {} tokens freed, {} written again",
+            "{}; {} tokens freed, {} written again",
             t.cache_invalidations,
-            t.clear_events,
-            per_100(row.derived.clear_events_per_100_requests),
             short(t.freed_tokens as f64),
             short(t.invalidated_tokens as f64)
         ),

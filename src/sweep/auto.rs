@@ -1,6 +1,8 @@
 //! Axis values taken from the data.
 
-use crate::trace::{BlockKind, NONE, Trace};
+use std::collections::BTreeSet;
+
+use crate::trace::{BlockKind, NONE, Refetch, Trace};
 
 /// What axes are made of: distributions over all transcripts.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +17,8 @@ pub struct Profile {
     pub distances: Vec<u64>,
     /// Tool uses of each transcript, ascending.
     pub uses: Vec<u64>,
+    /// Names of the tools in use whose results cannot be fetched again.
+    pub irrecoverable: BTreeSet<String>,
 }
 
 impl Profile {
@@ -31,6 +35,8 @@ impl Profile {
     }
 
     fn add(&mut self, trace: &Trace) {
+        let irrecoverable = trace.tools.iter().filter(|tool| tool.refetch == Refetch::Never);
+        self.irrecoverable.extend(irrecoverable.map(|tool| tool.name.clone()));
         let (mut size, mut peak, mut uses_so_far) = (trace.base_tokens, 0, 0_u64);
         for request in &trace.requests {
             let sum = |from: u32, to: u32| trace.tokens[from as usize..to as usize].iter().map(|&t| u64::from(t)).sum::<u64>();
@@ -92,7 +98,12 @@ impl Profile {
             values.sort_unstable();
             values.dedup();
         }
-        Auto { trigger, keep, clear_at_least }
+        // What cannot be fetched again is tried both ways.
+        let mut exclude_tools = vec![Vec::new()];
+        if !self.irrecoverable.is_empty() {
+            exclude_tools.push(self.irrecoverable.iter().cloned().collect());
+        }
+        Auto { trigger, keep, clear_at_least, exclude_tools }
     }
 }
 
@@ -105,6 +116,8 @@ pub struct Auto {
     pub keep: Vec<u64>,
     /// 0, and steps from the median batch of results to half the median peak, tokens.
     pub clear_at_least: Vec<u64>,
+    /// No tool, and the tools whose results cannot be fetched again, where there are any.
+    pub exclude_tools: Vec<Vec<String>>,
 }
 
 /// The value below which the share `q` of the ascending `values` lies (nearest rank).
@@ -154,6 +167,6 @@ mod tests {
     #[test]
     fn no_data_still_gives_axes() {
         let auto = Profile::default().auto();
-        assert_eq!(auto, Auto { trigger: vec![100_000], keep: vec![3], clear_at_least: vec![0] });
+        assert_eq!(auto, Auto { trigger: vec![100_000], keep: vec![3], clear_at_least: vec![0], exclude_tools: vec![vec![]] });
     }
 }

@@ -3,7 +3,7 @@
 use super::{Auto, Axis, Knobs};
 use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
 
-/// What is asked for: the values of each knob. Default: `auto` for the numbers, no exclusions, inputs kept.
+/// What is asked for: the values of each knob. Default: `auto`, and inputs kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axes {
     /// Values of `trigger`.
@@ -14,8 +14,8 @@ pub struct Axes {
     pub keep: Axis,
     /// Values of `clear_at_least`; 0 is none.
     pub clear_at_least: Axis,
-    /// Sets of excluded tools.
-    pub exclude_tools: Vec<Vec<String>>,
+    /// Sets of excluded tools; `None`: `auto`.
+    pub exclude_tools: Option<Vec<Vec<String>>>,
     /// Values of `clear_tool_inputs`.
     pub clear_tool_inputs: Vec<ClearToolInputs>,
 }
@@ -27,7 +27,7 @@ impl Default for Axes {
             trigger_counts_uses: false,
             keep: Axis::Auto,
             clear_at_least: Axis::Auto,
-            exclude_tools: vec![Vec::new()],
+            exclude_tools: None,
             clear_tool_inputs: vec![ClearToolInputs::No],
         }
     }
@@ -61,7 +61,7 @@ impl Grid {
                 configs.push(Knobs::api(edit));
             }
         };
-        for exclude_tools in &axes.exclude_tools {
+        for exclude_tools in axes.exclude_tools.as_ref().unwrap_or(&auto.exclude_tools) {
             for clear_tool_inputs in &axes.clear_tool_inputs {
                 for &trigger in &triggers {
                     for &keep in &keeps {
@@ -91,12 +91,16 @@ mod tests {
 
     #[test]
     fn none_is_first_and_nothing_stands_twice() {
-        let auto = Auto { trigger: vec![10, 20], keep: vec![3], clear_at_least: vec![0, 5] };
+        let auto = Auto { trigger: vec![10, 20], keep: vec![3], clear_at_least: vec![0, 5], exclude_tools: vec![vec![]] };
         let grid = Grid::new(&Axes::default(), &auto, &[]);
         assert!(grid.configs[0].is_none());
         assert_eq!(grid.configs.len(), 1 + 4);
         let known = grid.configs[2].edit.clone().unwrap();
         let other = ClearToolUses { keep: 9, ..known.clone() };
         assert_eq!(Grid::new(&Axes::default(), &auto, &[known, other]).configs.len(), 1 + 4 + 1);
+        let both_ways = Auto { exclude_tools: vec![vec![], vec!["ask_user".to_owned()]], ..auto };
+        assert_eq!(Grid::new(&Axes::default(), &both_ways, &[]).configs.len(), 1 + 8);
+        let as_asked = Axes { exclude_tools: Some(vec![vec![]]), ..Axes::default() };
+        assert_eq!(Grid::new(&as_asked, &both_ways, &[]).configs.len(), 1 + 4);
     }
 }

@@ -57,6 +57,8 @@ fn refused(output: &Output, says: &[&str]) {
 }
 
 const GRID: [&str; 8] = ["--trigger", "30k,60k", "--keep", "3,8", "--clear-at-least", "0,20k", "--threads", "2"];
+/// `none`, and the grid without and with the exclusion of what cannot be fetched again.
+const GRID_CONFIGS: usize = 1 + 8 + 8;
 
 #[test]
 fn a_sweep_writes_a_whole_set_and_answers() {
@@ -65,7 +67,7 @@ fn a_sweep_writes_a_whole_set_and_answers() {
     let first = folder.run(&args);
     assert!(first.status.success(), "{}", text(&first.stderr));
     let answer = text(&first.stdout);
-    assert!(answer.contains("40 transcripts") && answer.contains("9 configs"), "{answer}");
+    assert!(answer.contains("40 transcripts") && answer.contains(&format!("{GRID_CONFIGS} configs")), "{answer}");
     assert!(answer.lines().all(|line| line.chars().count() <= 80), "wider than 80 columns:\n{answer}");
     let files = [
         "by_clear_at_least.png",
@@ -86,7 +88,7 @@ fn a_sweep_writes_a_whole_set_and_answers() {
         assert!(fs::read(folder.0.join("out").join(file)).unwrap() == fs::read(folder.0.join("again").join(file)).unwrap(), "{file}");
     }
     let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.0.join("out/sweep.json")).unwrap()).unwrap();
-    assert_eq!(json["rows"].as_array().unwrap().len(), 9);
+    assert_eq!(json["rows"].as_array().unwrap().len(), GRID_CONFIGS);
     let manifest = text(&fs::read(folder.0.join("out/manifest.json")).unwrap());
     assert!(!manifest.contains(&folder.0.display().to_string()), "no absolute path");
 }
@@ -96,16 +98,16 @@ fn what_is_pasted_is_what_replay_takes() {
     let folder = Folder::new("paste");
     let swept = folder.run(&["sweep", "notebook", "--trigger", "30k", "--keep", "4", "--clear-at-least", "10k", "--out", "o"]);
     let answer = text(&swept.stdout);
-    // On the notebook clearing costs more, so nothing is offered to paste.
-    assert!(answer.contains("Do not clear"), "{answer}");
-    let config = r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":30000},
-        "keep":{"type":"tool_uses","value":4},"clear_at_least":{"type":"input_tokens","value":10000}}]},
-        "assume":{"tiny_result_bytes":53,"placeholder_tokens":7}}"#;
-    let config = folder.write("config.json", config);
+    assert!(answer.contains("Clear like this"), "{answer}");
+    let paste = &answer[answer.find("\n{").unwrap()..answer.rfind("}\n").unwrap() + 2];
+    let config = folder.write("config.json", paste);
     let replayed = folder.run(&["replay", "notebook", "--config", &config, "--format", "json", "--plot", "context.png"]);
     assert!(replayed.status.success(), "{}", text(&replayed.stderr));
     let report: serde_json::Value = serde_json::from_slice(&replayed.stdout).unwrap();
-    assert!(report["totals"]["clear_events"].as_u64().unwrap() > 0);
+    assert_eq!(report["totals"]["clear_events"], 1);
+    let rows = text(&fs::read(folder.0.join("o/sweep.csv")).unwrap());
+    let cost = report["totals"]["cost_usd"].to_string();
+    assert!(rows.lines().nth(2).unwrap().contains(&format!(",{cost},")), "{cost} is not in {rows}");
     assert!(fs::read(folder.0.join("context.png")).unwrap().starts_with(b"\x89PNG"));
 }
 
@@ -117,8 +119,18 @@ fn the_published_clearing_run_comes_out_of_replay() {
     let case: serde_json::Value = serde_json::from_str(cases.lines().find(|l| l.contains("cookbook-clearing")).unwrap()).unwrap();
     let trace = folder.write("notebook.trace.jsonl", &case["trace"].to_string());
     let output = folder.run(&[
-        "replay", &trace, "--trigger", "30k", "--keep", "4", "--clear-at-least", "10k", "--assume",
-        "tiny_result_bytes=53,placeholder_tokens=7", "--format", "csv",
+        "replay",
+        &trace,
+        "--trigger",
+        "30k",
+        "--keep",
+        "4",
+        "--clear-at-least",
+        "10k",
+        "--assume",
+        "tiny_result_bytes=53,placeholder_tokens=7",
+        "--format",
+        "csv",
     ]);
     let contexts: Vec<String> = text(&output.stdout).lines().skip(1).map(|l| l.split(',').nth(5).unwrap().to_owned()).collect();
     assert_eq!(contexts, ["1058", "166043", "169211", "169174", "169255", "169313", "173137"]);
@@ -150,7 +162,8 @@ fn bad_input_is_refused_in_one_line() {
     refused(&folder.run(&["replay", &trace]), &["later.trace.jsonl", "version 2"]);
     let empty = folder.write("empty.jsonl", "");
     refused(&folder.run(&["replay", &empty]), &["empty.jsonl"]);
-    let broken = folder.write("broken.trace.jsonl", "{\"schema\":\"cleartune.trace/1\",\"id\":\"SECRET\",\"base_tokens\":-1,\"requests\":[]}\n");
+    let broken =
+        folder.write("broken.trace.jsonl", "{\"schema\":\"cleartune.trace/1\",\"id\":\"SECRET\",\"base_tokens\":-1,\"requests\":[]}\n");
     let output = folder.run(&["replay", &broken]);
     refused(&output, &["line 1", "base_tokens"]);
     assert!(!text(&output.stderr).contains("SECRET"));

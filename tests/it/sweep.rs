@@ -11,9 +11,7 @@ use cleartune::trace::Trace;
 use super::random;
 
 fn transcripts(n: u64) -> Vec<Transcript> {
-    (0..n)
-        .map(|seed| Transcript { trace: Trace::from_document(&random::document(seed)).unwrap(), settings: Settings::default() })
-        .collect()
+    (0..n).map(|seed| Transcript { trace: Trace::from_document(&random::document(seed)).unwrap(), settings: Settings::default() }).collect()
 }
 
 fn grid() -> Grid {
@@ -21,7 +19,7 @@ fn grid() -> Grid {
         trigger: Axis::Values(vec![0, 5_000, 40_000]),
         keep: Axis::Values(vec![0, 1, 3, 9]),
         clear_at_least: Axis::Values(vec![0, 4_000, 30_000]),
-        exclude_tools: vec![vec![], vec!["bash".to_owned(), "memory".to_owned()]],
+        exclude_tools: Some(vec![vec![], vec!["bash".to_owned(), "memory".to_owned()]]),
         clear_tool_inputs: vec![ClearToolInputs::No, ClearToolInputs::Yes],
         ..Axes::default()
     };
@@ -60,10 +58,8 @@ fn rows_are_the_sums_of_single_replays() {
     assert_eq!(outcome.rows.len(), 1 + 3 * 4 * 3 * 2 * 2);
     let none_cost = outcome.rows[0].totals.cost_usd;
     for (i, row) in outcome.rows.iter().enumerate() {
-        let totals: Vec<_> = transcripts
-            .iter()
-            .map(|t| replay(&t.trace, &Settings { edit: row.knobs.edit.clone(), ..t.settings.clone() }).totals)
-            .collect();
+        let totals: Vec<_> =
+            transcripts.iter().map(|t| replay(&t.trace, &Settings { edit: row.knobs.edit.clone(), ..t.settings.clone() }).totals).collect();
         assert_eq!(row.totals.requests, totals.iter().map(|t| t.requests).sum::<u64>());
         assert_eq!(row.totals.freed_tokens, totals.iter().map(|t| t.freed_tokens).sum::<i64>());
         assert_eq!(row.totals.peak_prompt_tokens, totals.iter().map(|t| t.peak_prompt_tokens).max().unwrap());

@@ -58,7 +58,11 @@ fn faults_name_the_field() {
         (|d| d["requests"][0]["output"][0]["kind"] = "user".into(), "requests[0].output[0].kind", "thinking, text or use"),
         (|d| drop(d["requests"][0]["output"][0].as_object_mut().unwrap().remove("tool")), "requests[0].output[0].tool", "missing"),
         (|d| drop(d["requests"][0]["output"][0].as_object_mut().unwrap().remove("use")), "requests[0].output[0].use", "missing"),
-        (|d| d["requests"][1]["output"][0] = serde_json::json!({"kind": "use", "use": 1, "tool": "a", "tokens": 1}), "requests[1].output[0].use", "twice"),
+        (
+            |d| d["requests"][1]["output"][0] = serde_json::json!({"kind": "use", "use": 1, "tool": "a", "tokens": 1}),
+            "requests[1].output[0].use",
+            "twice",
+        ),
         (|d| d["requests"][1]["input"][0] = serde_json::json!([]), "requests[1].input[0]", ""),
         (|d| d["requests"][1]["ttl_ms"] = (-1).into(), "requests[1].ttl_ms", "negative"),
         (|d| d["tools"] = serde_json::json!({"bash": {"refetch": "sometimes"}}), "tools.bash.refetch", "costly"),
