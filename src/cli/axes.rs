@@ -26,7 +26,7 @@ pub struct AxesArgs {
     clear_at_least: Axis,
 
     /// Sets of excluded tools: tools of a set joined by |, sets by commas, as in none,memory|todo; auto: none, and
-    /// the tools whose results cannot be fetched again
+    /// the tools whose results are needed again and cannot be fetched again
     #[arg(long, value_name = "SETS", default_value = "auto")]
     exclude_tools: String,
 

@@ -1,6 +1,7 @@
 //! The choice: the cheapest config that loses nothing, or not to clear.
 
 use super::Spread;
+use crate::policy::Trigger;
 use crate::sweep::{ConfigRow, Outcome};
 
 /// Configs within this share of the best cost are as good as it.
@@ -36,8 +37,8 @@ pub struct Choice {
 /// Chooses among the rows; `None` where there is no row `none` or no transcript was replayed.
 ///
 /// Considered are configs without lost or unmet needs and, of those, the ones that overflow the window in the fewest
-/// transcripts. The cheapest of them wins, the one with fewer re-fetches among equals, then the earlier in the grid. It has
-/// to be more than [`PLATEAU`] cheaper than `none`, unless `none` overflows more often.
+/// transcripts. The cheapest of them wins; among equals the one with fewer re-fetches, fewer invalidations, the larger keep,
+/// the larger trigger, then the earlier in the grid. It has to be more than [`PLATEAU`] cheaper than `none`, unless `none` overflows more often.
 pub fn choose(outcome: &Outcome) -> Option<Choice> {
     let rows = &outcome.rows;
     let none = rows.iter().position(|row| row.knobs.is_none())?;
@@ -45,6 +46,7 @@ pub fn choose(outcome: &Outcome) -> Option<Choice> {
         return None;
     }
     let loses_nothing = |row: &ConfigRow| row.totals.lost_needs == 0 && row.totals.unmet_needs == 0;
+    let trigger = |i: usize| rows[i].knobs.trigger().map(Trigger::value);
     let overflows = |i: usize| rows[i].overflowed_transcripts;
     let better = |a: &usize, b: &usize| {
         let (x, y) = (&rows[*a].totals, &rows[*b].totals);
@@ -53,6 +55,9 @@ pub fn choose(outcome: &Outcome) -> Option<Choice> {
             .then(x.cost_usd.total_cmp(&y.cost_usd))
             .then(x.refetches.cmp(&y.refetches))
             .then(x.cache_invalidations.cmp(&y.cache_invalidations))
+            // What does the same with less clearing allowed is the safer of the two.
+            .then(rows[*b].knobs.keep().cmp(&rows[*a].knobs.keep()))
+            .then(trigger(*b).cmp(&trigger(*a)))
             .then(a.cmp(b))
     };
     let cheapest = (0..rows.len()).filter(|&i| i != none && loses_nothing(&rows[i])).min_by(better);
@@ -112,6 +117,12 @@ mod tests {
     fn what_fits_is_chosen_though_dearer() {
         let rows = vec![row(None, 1.0, 0, 2), row(Some(1), 0.6, 0, 1), row(Some(2), 1.2, 0, 0)];
         assert_eq!(chosen(rows), (2, Verdict::ClearToFit));
+    }
+
+    #[test]
+    fn among_equals_the_larger_keep_is_safer() {
+        assert_eq!(chosen(vec![row(None, 1.0, 0, 0), row(Some(1), 0.5, 0, 0), row(Some(2), 0.5, 0, 0)]), (2, Verdict::Clear));
+        assert_eq!(chosen(vec![row(None, 1.0, 0, 0), row(Some(1), 0.4, 0, 0), row(Some(2), 0.5, 0, 0)]), (1, Verdict::Clear));
     }
 
     #[test]

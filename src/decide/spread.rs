@@ -17,17 +17,20 @@ pub struct Spread {
     pub best: f64,
     /// Transcripts that cost more than without clearing.
     pub dearer: usize,
+    /// Transcripts that cost the same, as nothing was cleared in them.
+    pub unchanged: usize,
 }
 
 impl Spread {
     /// Of pairs (cost of `none`, cost of the config) in USD; `None` where no transcript costs anything.
     pub fn new(costs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
         let mut savings: Vec<f64> = Vec::new();
-        let mut dearer = 0;
+        let (mut dearer, mut unchanged) = (0, 0);
         for (none, config) in costs {
             if none > 0.0 {
                 savings.push(1.0 - config / none);
                 dearer += usize::from(config > none);
+                unchanged += usize::from(config.total_cmp(&none).is_eq());
             }
         }
         savings.sort_by(f64::total_cmp);
@@ -40,6 +43,7 @@ impl Spread {
             upper: at(0.75),
             best: at(1.0),
             dearer,
+            unchanged,
         })
     }
 }
@@ -51,7 +55,7 @@ mod tests {
     #[test]
     fn quartiles_and_the_dearer_ones() {
         let spread = Spread::new([(1.0, 0.5), (2.0, 2.2), (1.0, 1.0), (4.0, 1.0), (0.0, 0.0), (1.0, 0.9)]).unwrap();
-        assert_eq!((spread.transcripts, spread.dearer), (5, 1));
+        assert_eq!((spread.transcripts, spread.dearer, spread.unchanged), (5, 1, 1));
         assert!((spread.worst + 0.1).abs() < 1e-12 && (spread.best - 0.75).abs() < 1e-12);
         assert!((spread.median - 0.1).abs() < 1e-12 && spread.lower.abs() < 1e-12 && (spread.upper - 0.5).abs() < 1e-12);
     }

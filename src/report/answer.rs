@@ -101,8 +101,11 @@ fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&
             "per transcript",
             format!("half save {} to {}, the extremes {} and {}", percent(s.lower), percent(s.upper), percent(s.worst), percent(s.best)),
         );
-        if s.dearer > 0 {
-            put("", format!("{} of {} cost more than without clearing", s.dearer, s.transcripts));
+        let part = |n: usize, what: &str| (n > 0).then(|| format!("{n} of {} {what}", s.transcripts));
+        let parts: Vec<String> =
+            [part(s.dearer, "cost more than without clearing"), part(s.unchanged, "are unchanged")].into_iter().flatten().collect();
+        if !parts.is_empty() {
+            put("", parts.join(", "));
         }
     }
     let per_100 = |n: Option<f64>| n.map_or_else(|| "-".to_owned(), |n| format!("{n:.1} per 100 requests"));

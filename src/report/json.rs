@@ -11,11 +11,10 @@ use crate::sweep::{ConfigRow, Outcome};
 pub const SWEEP_SCHEMA: &str = "cleartune.sweep/1";
 
 #[derive(Serialize)]
-struct SweepFile<'a> {
+struct Head<'a> {
     schema: &'static str,
     version: &'a str,
     answer: Option<Answer>,
-    rows: Vec<Row<'a>>,
 }
 
 #[derive(Serialize)]
@@ -40,6 +39,7 @@ struct SpreadFile {
     upper_quartile: f64,
     best: f64,
     dearer_transcripts: usize,
+    unchanged_transcripts: usize,
 }
 
 #[derive(Serialize)]
@@ -80,17 +80,19 @@ impl Serialize for TotalsFile<'_> {
     }
 }
 
-/// `sweep.json`: the answer and one row a config, under the names of `sweep.csv`.
+/// `sweep.json`: the answer, and one row a config under the names of `sweep.csv`, each on a line of its own.
 pub fn sweep(version: &str, outcome: &Outcome, choice: Option<&Choice>) -> Vec<u8> {
-    let file = SweepFile {
-        schema: SWEEP_SCHEMA,
-        version,
-        answer: choice.map(|choice| answer(outcome, choice)),
-        rows: outcome.rows.iter().map(row).collect(),
-    };
-    let mut bytes = serde_json::to_vec_pretty(&file).expect("keys are strings");
-    bytes.push(b'\n');
-    bytes
+    let head = Head { schema: SWEEP_SCHEMA, version, answer: choice.map(|choice| answer(outcome, choice)) };
+    let mut out = serde_json::to_vec_pretty(&head).expect("keys are strings");
+    // Pretty rows would be most of the file white space.
+    out.truncate(out.len() - "\n}".len());
+    out.extend_from_slice(b",\n  \"rows\": [");
+    for (i, config) in outcome.rows.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b"\n    " } else { b",\n    " });
+        serde_json::to_writer(&mut out, &row(config)).expect("keys are strings");
+    }
+    out.extend_from_slice(b"\n  ]\n}\n");
+    out
 }
 
 fn answer(outcome: &Outcome, choice: &Choice) -> Answer {
@@ -120,6 +122,7 @@ fn spread(s: Spread) -> SpreadFile {
         upper_quartile: s.upper,
         best: s.best,
         dearer_transcripts: s.dearer,
+        unchanged_transcripts: s.unchanged,
     }
 }
 

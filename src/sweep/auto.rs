@@ -17,7 +17,7 @@ pub struct Profile {
     pub distances: Vec<u64>,
     /// Tool uses of each transcript, ascending.
     pub uses: Vec<u64>,
-    /// Names of the tools in use whose results cannot be fetched again.
+    /// Names of the tools whose results cannot be fetched again and are needed by some later request.
     pub irrecoverable: BTreeSet<String>,
 }
 
@@ -35,8 +35,6 @@ impl Profile {
     }
 
     fn add(&mut self, trace: &Trace) {
-        let irrecoverable = trace.tools.iter().filter(|tool| tool.refetch == Refetch::Never);
-        self.irrecoverable.extend(irrecoverable.map(|tool| tool.name.clone()));
         let (mut size, mut peak, mut uses_so_far) = (trace.base_tokens, 0, 0_u64);
         for request in &trace.requests {
             let sum = |from: u32, to: u32| trace.tokens[from as usize..to as usize].iter().map(|&t| u64::from(t)).sum::<u64>();
@@ -51,6 +49,10 @@ impl Profile {
                 self.batches.push(batch);
             }
             for &need in &trace.needs[request.needs as usize..request.needs_end as usize] {
+                let tool = &trace.tools[trace.uses[need as usize].tool as usize];
+                if tool.refetch == Refetch::Never && !self.irrecoverable.contains(&tool.name) {
+                    self.irrecoverable.insert(tool.name.clone());
+                }
                 if u64::from(need) < uses_so_far {
                     self.distances.push(uses_so_far - 1 - u64::from(need));
                 }
@@ -116,7 +118,7 @@ pub struct Auto {
     pub keep: Vec<u64>,
     /// 0, and steps from the median batch of results to half the median peak, tokens.
     pub clear_at_least: Vec<u64>,
-    /// No tool, and the tools whose results cannot be fetched again, where there are any.
+    /// No tool, and the tools whose results cannot be fetched again but are needed again, where there are any.
     pub exclude_tools: Vec<Vec<String>>,
 }
 
