@@ -189,6 +189,33 @@ fn block(item: &Item, part: &Part, present: &mut HashSet<u32>) -> Block {
     }
 }
 
+/// Says what of the sizes of a whole file a reader of the figures should know.
+pub fn note_sizes(report: &mut FileReport) {
+    let sizes = &report.sizes;
+    let mut notes = Vec::new();
+    if sizes.impossible_steps > 0 {
+        notes.push(format!(
+            "at {} requests the recorded prompt shrank or the model changed; replayed prompts differ from there on, by up to {} tokens",
+            sizes.impossible_steps, sizes.largest_difference
+        ));
+    }
+    if sizes.shrunk_outputs > 0 {
+        notes.push(format!(
+            "{} outputs did not re-enter the prompt whole (thinking left out); they are replayed {} tokens smaller than recorded",
+            sizes.shrunk_outputs, sizes.shrunk_tokens
+        ));
+    }
+    if sizes.partial_outputs > 0 {
+        notes.push(format!(
+            "{} recorded output counts are not final; the {} tokens that they leave out count as client text",
+            sizes.partial_outputs, sizes.partial_tokens
+        ));
+    }
+    for note in notes {
+        report.note(note);
+    }
+}
+
 /// Marks calls that `seen` holds already and remembers the others.
 pub fn mark_repeated(calls: &mut [Call], seen: &mut HashSet<u128>) {
     for call in calls {
