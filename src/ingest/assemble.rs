@@ -29,6 +29,12 @@ pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options
             "no usage is recorded: sizes follow from bytes, and {assumed_base} tokens of system prompt and tools are assumed"
         ));
     }
+    let moved = natural::refresh(&mut part.calls);
+    if moved > 0 {
+        report.note(format!(
+            "{moved} gaps longer than the TTL did not empty the cache, so calls that are not in the log kept it; they count as the TTL"
+        ));
+    }
     let (flush, seen) = natural::flushes(&part.calls, u64::from(base));
     let needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
     report.warm_start_tokens += seen.warm_start_tokens;

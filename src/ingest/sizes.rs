@@ -462,7 +462,13 @@ mod tests {
                 let input = if i == 0 { vec![item(Kind::User, 400)] } else { vec![item(Kind::Result(i - 1), bytes)] };
                 prompt += if i == 0 { 0 } else { bytes / 2 + RESULT_OVERHEAD as u64 + 100 };
                 let usage = Usage { input: prompt, output: 100, ..Usage::default() };
-                Call { input, output: vec![item(Kind::Use(i), 116)], usage: known(i as usize).then_some(usage), complete: true, ..Call::default() }
+                Call {
+                    input,
+                    output: vec![item(Kind::Use(i), 116)],
+                    usage: known(i as usize).then_some(usage),
+                    complete: true,
+                    ..Call::default()
+                }
             })
             .collect();
         Part { uses: vec![String::new(); 12], calls, ..Part::default() }
