@@ -414,6 +414,7 @@ fn agree(part: &Part, base: u32, report: &mut SizeReport) {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)]
 mod tests {
     use super::*;
     use crate::trace::Usage;
@@ -483,7 +484,7 @@ mod tests {
         assert_eq!((report.exact_prompts, report.recorded_prompts, report.steps.len()), (12, 12, 11));
         assert_eq!(base, 10_000 - 204);
         for (i, call) in all.calls.iter().enumerate().skip(1) {
-            assert_eq!(call.input[0].tokens, (1000 + i as u64 * 300) / 2 + 12);
+            assert_eq!(call.input[0].tokens, u64::midpoint(1000, i as u64 * 300) + 12);
             assert_eq!(call.output[0].tokens, 100);
         }
     }
