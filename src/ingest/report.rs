@@ -107,7 +107,7 @@ impl FileReport {
         let plain = !kind.is_empty() && kind.len() <= 48 && kind.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./:".contains(&b));
         let kind = if plain { kind } else { "(unnamed)" };
         if let Some(n) = self.ignored_types.get_mut(kind) {
-            *n += 1
+            *n += 1;
         } else {
             // A file of random objects must not fill the report.
             let kind = if self.ignored_types.len() < 64 { kind } else { "(others)" };
