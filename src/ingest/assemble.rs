@@ -29,6 +29,12 @@ pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options
             "no usage is recorded: sizes follow from bytes, and {assumed_base} tokens of system prompt and tools are assumed"
         ));
     }
+    let moved = natural::refresh(&mut part.calls);
+    if moved > 0 {
+        report.note(format!(
+            "{moved} gaps longer than the TTL did not empty the cache, so calls that are not in the log kept it; they count as the TTL"
+        ));
+    }
     let (flush, seen) = natural::flushes(&part.calls, u64::from(base));
     let needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
     report.warm_start_tokens += seen.warm_start_tokens;
@@ -186,6 +192,33 @@ fn block(item: &Item, part: &Part, present: &mut HashSet<u32>) -> Block {
         }
         Kind::Thinking => Block::thinking(small(item.tokens)),
         _ => Block::text(small(item.tokens)),
+    }
+}
+
+/// Says what of the sizes of a whole file a reader of the figures should know.
+pub fn note_sizes(report: &mut FileReport) {
+    let sizes = &report.sizes;
+    let mut notes = Vec::new();
+    if sizes.impossible_steps > 0 {
+        notes.push(format!(
+            "at {} requests the recorded prompt shrank or the model changed; replayed prompts differ from there on, by up to {} tokens",
+            sizes.impossible_steps, sizes.largest_difference
+        ));
+    }
+    if sizes.shrunk_outputs > 0 {
+        notes.push(format!(
+            "{} outputs did not re-enter the prompt whole (thinking left out); they are replayed {} tokens smaller than recorded",
+            sizes.shrunk_outputs, sizes.shrunk_tokens
+        ));
+    }
+    if sizes.partial_outputs > 0 {
+        notes.push(format!(
+            "{} recorded output counts are not final; the {} tokens that they leave out count as client text",
+            sizes.partial_outputs, sizes.partial_tokens
+        ));
+    }
+    for note in notes {
+        report.note(note);
     }
 }
 

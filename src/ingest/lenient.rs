@@ -169,9 +169,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 /// Message content: a string, or a list whose objects are read as `T`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub enum Content<'a, T> {
     /// Absent, or of a kind that holds no text.
+    #[default]
     Nothing,
     /// Plain text.
     Text(Cow<'a, str>),
@@ -179,25 +180,15 @@ pub enum Content<'a, T> {
     Blocks(Vec<Result<T, Cow<'a, str>>>),
 }
 
-impl<T> Default for Content<'_, T> {
-    fn default() -> Self {
-        Self::Nothing
-    }
-}
-
 struct ContentVisitor<'a, T>(PhantomData<(&'a (), T)>);
 
 /// One element of a list of blocks.
+#[derive(Default)]
 enum Element<'a, T> {
+    #[default]
     Nothing,
     Text(Cow<'a, str>),
     Block(T),
-}
-
-impl<T> Default for Element<'_, T> {
-    fn default() -> Self {
-        Self::Nothing
-    }
 }
 
 struct ElementVisitor<'a, T>(PhantomData<(&'a (), T)>);
@@ -271,9 +262,9 @@ pub fn strings_of(json: &str, out: &mut String) {
         let key = bytes[(end + 1).min(bytes.len())..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
         if !key {
             if escaped {
-                unescape(&json[start..end], out)
+                unescape(&json[start..end], out);
             } else {
-                out.push_str(&json[start..end])
+                out.push_str(&json[start..end]);
             }
             out.push('\u{1f}');
         }

@@ -93,7 +93,7 @@ mod tests {
         vp8.extend([0x20, 3, 0x58, 2]);
         assert_eq!(dimensions(&vp8), Some((800, 600)));
         let mut lossless = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f".to_vec();
-        lossless.extend((799u32 | 599 << 14).to_le_bytes());
+        lossless.extend((799u32 + (599 << 14)).to_le_bytes());
         assert_eq!(dimensions(&lossless), Some((800, 600)));
         let mut extended = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0".to_vec();
         extended.extend([0x1f, 3, 0, 0x57, 2, 0]);

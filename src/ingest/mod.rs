@@ -127,6 +127,7 @@ impl Ingest {
                 }
             }
         }
+        assemble::note_sizes(&mut report);
         if report.error.is_none() && self.documents.len() == before {
             nothing |= report.requests == 0 && report.duplicates == 0;
             report.note(match (nothing, report.requests) {

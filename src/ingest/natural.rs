@@ -58,6 +58,28 @@ fn held(usage: crate::trace::Usage) -> u64 {
     usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
 }
 
+/// Moves calls whose entries outlived their TTL: a hit after a longer gap shows that a call which the log does not hold (the client's own
+/// summaries and suggestions) refreshed them. The call before the gap then counts as that much later, so that the gap is the TTL, unless that
+/// opens a gap before it. The number of calls moved.
+pub fn refresh(calls: &mut [Call]) -> u64 {
+    let mut moved = 0;
+    let mut ttl = DEFAULT_TTL_MS;
+    for i in 1..calls.len() {
+        let before_ttl = ttl;
+        ttl = calls[i - 1].ttl_ms.unwrap_or(if calls[i - 1].usage.is_some() { DEFAULT_TTL_MS } else { ttl });
+        let (Some(a), Some(b)) = (calls[i - 1].usage, calls[i].usage) else { continue };
+        let (Some(then), Some(now)) = (calls[i - 1].at_ms, calls[i].at_ms) else { continue };
+        let alive = held(a) >= LEAST_SHORTFALL && b.cache_read + LEAST_SHORTFALL > held(a);
+        let later = now - ttl;
+        let opens = i >= 2 && calls[i - 2].at_ms.is_some_and(|at| later - at > before_ttl);
+        if alive && later > then && !opens {
+            calls[i - 1].at_ms = Some(later);
+            moved += 1;
+        }
+    }
+    moved
+}
+
 /// `flush_above` of every call, and what was seen. Sizes must be set; `base`: tokens of system prompt and tools.
 pub fn flushes(calls: &[Call], base: u64) -> (Vec<Option<u64>>, Natural) {
     let mut flush = vec![None; calls.len()];

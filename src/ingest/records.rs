@@ -105,11 +105,11 @@ impl Driver<'_> {
         }
         if line[0] != b'{' {
             // Arrays, numbers, strings and words are no records; a stray tail of a cut record is none either.
-            if let Some(at) = torn_start(line) {
-                if matches!(self.attempt(&line[at..], number), Outcome::Taken) {
-                    self.skip(number, "text before the record; expected one JSON object a line");
-                    return;
-                }
+            if let Some(at) = torn_start(line)
+                && matches!(self.attempt(&line[at..], number), Outcome::Taken)
+            {
+                self.skip(number, "text before the record; expected one JSON object a line");
+                return;
             }
             self.skip(number, format!("{}; expected a JSON object", what(line)));
             return;
@@ -161,11 +161,11 @@ impl Driver<'_> {
             let mut scan = Scan::default();
             let end = scan.feed(rest);
             let Some(end) = end else {
-                if let Some(at) = torn_start(rest.as_bytes()) {
-                    if matches!(self.attempt(&rest.as_bytes()[at..], number), Outcome::Taken) {
-                        self.skip(number, "the record is cut and another follows on the line; expected a whole JSON object");
-                        return;
-                    }
+                if let Some(at) = torn_start(rest.as_bytes())
+                    && matches!(self.attempt(&rest.as_bytes()[at..], number), Outcome::Taken)
+                {
+                    self.skip(number, "the record is cut and another follows on the line; expected a whole JSON object");
+                    return;
                 }
                 self.open = Some(Open { text: rest.to_owned(), line: number, scan });
                 return;

@@ -106,13 +106,12 @@ impl FileReport {
     pub(super) fn ignore(&mut self, kind: &str) {
         let plain = !kind.is_empty() && kind.len() <= 48 && kind.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./:".contains(&b));
         let kind = if plain { kind } else { "(unnamed)" };
-        match self.ignored_types.get_mut(kind) {
-            Some(n) => *n += 1,
-            None => {
-                // A file of random objects must not fill the report.
-                let kind = if self.ignored_types.len() < 64 { kind } else { "(others)" };
-                *self.ignored_types.entry(kind.to_owned()).or_default() += 1;
-            }
+        if let Some(n) = self.ignored_types.get_mut(kind) {
+            *n += 1;
+        } else {
+            // A file of random objects must not fill the report.
+            let kind = if self.ignored_types.len() < 64 { kind } else { "(others)" };
+            *self.ignored_types.entry(kind.to_owned()).or_default() += 1;
         }
     }
 }

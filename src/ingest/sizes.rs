@@ -412,3 +412,114 @@ fn agree(part: &Part, base: u32, report: &mut SizeReport) {
         prompt += call.output.iter().map(|i| i.tokens).sum::<u64>();
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::float_cmp)]
+mod tests {
+    use super::*;
+    use crate::trace::Usage;
+
+    #[test]
+    fn parts_sum_to_the_total_and_the_largest_remainders_round_up() {
+        assert_eq!(distribute(10, &[1.0, 1.0, 1.0]), [4, 3, 3]);
+        assert_eq!(distribute(10, &[2.0, 1.0, 1.0]), [5, 3, 2]);
+        assert_eq!(distribute(7, &[0.0, 0.0]), [4, 3]);
+        assert_eq!(distribute(0, &[5.0, 1.0]), [0, 0]);
+        assert!(distribute(5, &[]).is_empty());
+        for total in [1, 17, 99_999, 1 << 40] {
+            let weights: Vec<f64> = (0..37).map(|i| f64::from(i * i % 11) + 0.1).collect();
+            assert_eq!(distribute(total, &weights).iter().sum::<u64>(), total);
+        }
+    }
+
+    #[test]
+    fn bytes_per_token_by_model() {
+        for (model, bytes) in [
+            ("claude-opus-4-7", 2.5),
+            ("claude-opus-4-6", 3.4),
+            ("claude-sonnet-4-6-20260101", 3.4),
+            ("claude-sonnet-5", 2.5),
+            ("claude-opus-4-20250514", 3.4),
+            ("claude-3-5-haiku-20241022", 3.4),
+            ("claude-fable-5", 2.5),
+            ("gemini-3-pro", 3.2),
+            ("gpt-5.4", 4.0),
+            ("glm-4.7", 3.4),
+        ] {
+            assert_eq!(default_bytes_per_token(Some(model)), bytes, "{model}");
+        }
+    }
+
+    fn item(kind: Kind, bytes: u64) -> Item {
+        Item { bytes, ..Item::new(kind) }
+    }
+
+    /// A part whose text has 2 bytes a token beside the overheads, with usage on the calls that `known` names.
+    fn part(known: impl Fn(usize) -> bool) -> Part {
+        let mut prompt = 10_000;
+        let calls = (0..12u32)
+            .map(|i| {
+                let bytes = 1000 + u64::from(i) * 300;
+                let input = if i == 0 { vec![item(Kind::User, 400)] } else { vec![item(Kind::Result(i - 1), bytes)] };
+                prompt += if i == 0 { 0 } else { bytes / 2 + RESULT_OVERHEAD as u64 + 100 };
+                let usage = Usage { input: prompt, output: 100, ..Usage::default() };
+                Call {
+                    input,
+                    output: vec![item(Kind::Use(i), 116)],
+                    usage: known(i as usize).then_some(usage),
+                    complete: true,
+                    ..Call::default()
+                }
+            })
+            .collect();
+        Part { uses: vec![String::new(); 12], calls, ..Part::default() }
+    }
+
+    #[test]
+    fn recorded_growth_gives_each_result_its_size() {
+        let mut all = part(|_| true);
+        let mut report = SizeReport::default();
+        let base = size(&mut all, 0, &mut report);
+        assert!(report.fitted && (report.input_bytes_per_token - 2.0).abs() < 0.01, "{report:?}");
+        assert_eq!((report.exact_prompts, report.recorded_prompts, report.steps.len()), (12, 12, 11));
+        assert_eq!(base, 10_000 - 204);
+        for (i, call) in all.calls.iter().enumerate().skip(1) {
+            assert_eq!(call.input[0].tokens, u64::midpoint(1000, i as u64 * 300) + 12);
+            assert_eq!(call.output[0].tokens, 100);
+        }
+    }
+
+    #[test]
+    fn calls_without_usage_lie_between_recorded_prompts() {
+        let mut some = part(|i| i == 2 || i % 4 == 1);
+        let mut report = SizeReport::default();
+        size(&mut some, 0, &mut report);
+        assert_eq!((report.exact_prompts, report.recorded_prompts, report.largest_difference), (4, 4, 0));
+        assert!(some.calls.iter().all(|c| c.input[0].tokens > 100));
+    }
+
+    #[test]
+    fn without_usage_sizes_follow_from_bytes_and_the_base_is_assumed() {
+        let mut none = part(|_| false);
+        let mut report = SizeReport::default();
+        assert_eq!(size(&mut none, 4321, &mut report), 4321);
+        assert_eq!((report.recorded_prompts, report.fitted), (0, false));
+        assert_eq!(none.calls[1].input[0].tokens, (12.0 + 1300.0 / 3.4f64).round() as u64);
+    }
+
+    #[test]
+    fn thinking_that_does_not_re_enter_leaves_results_their_size() {
+        let mut all = part(|_| true);
+        for call in &mut all.calls[6..] {
+            // The output of call 5 was large and its thinking was left out of all that follows.
+            call.usage.as_mut().unwrap().input += 20;
+        }
+        all.calls[5].output.insert(0, item(Kind::Thinking, 5000));
+        all.calls[5].usage.as_mut().unwrap().output = 2600;
+        let mut report = SizeReport::default();
+        size(&mut all, 0, &mut report);
+        assert_eq!((report.shrunk_outputs, report.exact_prompts), (1, 12));
+        let result = all.calls[6].input[0].tokens;
+        assert!((1350..1450).contains(&result), "{result}");
+    }
+}

@@ -447,6 +447,21 @@ fn the_first_read_is_the_warm_start_and_shortfalls_become_flushes_within_the_ttl
 }
 
 #[test]
+fn an_entry_that_outlives_its_ttl_was_refreshed_by_a_call_outside_the_log() {
+    for (read_later, gap) in [(20_000, 300_000), (15_000, 402_000)] {
+        let mut log = Log::default();
+        log.user("go");
+        log.answer("m1", json!([{"type": "text", "text": "a"}]), usage(6, 8_000, 12_000, 10));
+        log.second += 400;
+        log.user("on");
+        log.answer("m2", json!([{"type": "text", "text": "b"}]), usage(6, read_later, 5_000, 10));
+        let (docs, report) = read(&log.text);
+        assert_eq!(docs[0].requests[1].at_ms - docs[0].requests[0].at_ms, gap);
+        assert_eq!(report.expiries, u64::from(gap > 300_000));
+    }
+}
+
+#[test]
 fn unlogged_growth_becomes_client_text_and_results_keep_their_likely_size() {
     let mut log = Log::default();
     log.user("go");

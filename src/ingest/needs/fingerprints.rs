@@ -69,11 +69,11 @@ impl Winnow {
             while queue.front().is_some_and(|&(p, _)| p + self.window <= at) {
                 queue.pop_front();
             }
-            if at + 1 >= self.window {
-                if let Some(&(p, h)) = queue.front().filter(|&&(p, _)| p != last) {
-                    last = p;
-                    choose(h, p);
-                }
+            if at + 1 >= self.window
+                && let Some(&(p, h)) = queue.front().filter(|&&(p, _)| p != last)
+            {
+                last = p;
+                choose(h, p);
             }
         }
     }

@@ -139,10 +139,11 @@ fn slow(blocks: &[(Option<u32>, u32, String)], request: u32, output: &str, optio
         }
         if qualifies {
             free[from..to].fill(false);
-            if let (Some(id), sent, _) = &blocks[index] {
-                if *sent < request && !needed.contains(id) {
-                    needed.push(*id);
-                }
+            if let (Some(id), sent, _) = &blocks[index]
+                && *sent < request
+                && !needed.contains(id)
+            {
+                needed.push(*id);
             }
         }
     }

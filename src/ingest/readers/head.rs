@@ -155,8 +155,7 @@ fn string(text: &[u8], from: usize) -> (String, usize) {
         if out.len() < 64 {
             match (text[i], text.get(i + 1)) {
                 (b'\\', Some(b'u')) => out.extend(hex4(text, i + 2).and_then(char::from_u32).map_or('?', |c| c).to_string().bytes()),
-                (b'\\', Some(&c)) => out.push(c),
-                (c, _) => out.push(c),
+                (b'\\', Some(&c)) | (c, _) => out.push(c),
             }
         }
         i += step;

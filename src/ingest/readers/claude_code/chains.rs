@@ -72,10 +72,6 @@ pub struct Log {
 /// What stands in place of a result that the client cleared itself.
 const PLACEHOLDER: &str = "[Old tool result content cleared]";
 
-/// Record types that are common and hold no message; kept apart so that counting them needs no memory each.
-const SILENT: &[&str] =
-    &["progress", "queue-operation", "file-history-snapshot", "permission-mode", "last-prompt", "summary", "ai-title", "system"];
-
 impl Log {
     /// An empty log. `keep_text`: whether the text is kept for the search of quotations.
     pub fn new(keep_text: bool) -> Self {
@@ -132,7 +128,7 @@ impl Log {
     }
 
     fn ignore(&mut self, kind: &str) {
-        match SILENT.iter().find(|&&k| k == kind) {
+        match super::SILENT.iter().find(|&&k| k == kind) {
             Some(&known) => *self.ignored_known.entry(known).or_default() += 1,
             None => self.ignored.push(kind.chars().take(64).collect()),
         }

@@ -13,6 +13,21 @@ use super::super::records::{Refusal, each_record};
 use super::super::{FileReport, Options};
 use super::{Format, Head, Parsed};
 
+/// Record types that are common and hold no message.
+const SILENT: &[&str] = &[
+    "progress",
+    "queue-operation",
+    "file-history-snapshot",
+    "permission-mode",
+    "last-prompt",
+    "summary",
+    "ai-title",
+    "custom-title",
+    "agent-name",
+    "mode",
+    "system",
+];
+
 /// Session files of Claude Code.
 pub struct ClaudeCode;
 
@@ -32,7 +47,7 @@ impl Format for ClaudeCode {
                 Some("user" | "assistant") => o.has("message") && (linked || o.has("uuid") || o.has("requestId")),
                 Some("file-history-snapshot") => o.has("snapshot"),
                 Some("summary") => o.has("leafUuid"),
-                Some(_) => o.has("sessionId") || (o.has("parentUuid") && o.has("uuid")),
+                Some(kind) => (o.has("sessionId") && SILENT.contains(&kind)) || (o.has("parentUuid") && o.has("uuid")),
                 // A cut first line may hold the links and not yet the type.
                 None => o.has("parentUuid") && (o.has("isSidechain") || o.has("message") || o.has("attachment")),
             }
