@@ -102,8 +102,7 @@ fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&
             format!("half save {} to {}, the extremes {} and {}", percent(s.lower), percent(s.upper), percent(s.worst), percent(s.best)),
         );
         let part = |n: usize, what: &str| (n > 0).then(|| format!("{n} of {} {what}", s.transcripts));
-        let parts: Vec<String> =
-            [part(s.dearer, "cost more than without clearing"), part(s.unchanged, "are unchanged")].into_iter().flatten().collect();
+        let parts: Vec<String> = [part(s.dearer, "cost more"), part(s.unchanged, "are unchanged")].into_iter().flatten().collect();
         if !parts.is_empty() {
             put("", parts.join(", "));
         }
