@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::number::{percent, short, usd};
+use super::number::{count, percent, short, usd};
 use crate::decide::{Choice, Spread, Verdict};
 use crate::sweep::{ConfigRow, Outcome};
 
@@ -130,8 +130,4 @@ fn saving(row: &ConfigRow, none: &ConfigRow) -> String {
 fn dearer(row: &ConfigRow, none: &ConfigRow) -> String {
     let more = row.totals.cost_usd / none.totals.cost_usd - 1.0;
     if more.abs() < 0.0005 { "costs the same".to_owned() } else { format!("costs {} more", percent(more)) }
-}
-
-fn count(n: u64, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

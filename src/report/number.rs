@@ -39,6 +39,11 @@ pub fn percent(share: f64) -> String {
     if p.abs() >= 9.95 || p == 0.0 { format!("{p:.0} %") } else { format!("{p:.1} %") }
 }
 
+/// `1 request`, `2 requests`.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
