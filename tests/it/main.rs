@@ -13,6 +13,7 @@ mod models;
 mod prices;
 mod random;
 mod replay;
+mod replay_rules;
 mod shared;
 mod sweep;
 mod trace;
