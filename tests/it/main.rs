@@ -8,6 +8,8 @@ mod config;
 mod golden;
 mod ingest_broken;
 mod ingest_claude_code;
+mod ingest_managed_agents;
+mod ingest_messages;
 mod ingest_real;
 mod models;
 mod prices;

@@ -333,6 +333,8 @@ impl Log {
         let shown = system.is_some() || tools.is_some() || !head.is_empty();
         let base_bytes = (shown || (context.whole && !redacted))
             .then(|| system.map_or(0, |s| s.1) + tools.map_or(0, |t| t.1) + head_bytes);
+        // A body that ends with the model's words and has no response is a conversation, and no request that waits for more.
+        let ended = messages.last().is_some_and(|&m| self.messages[m as usize].role == Role::Assistant);
         let exchange = Exchange {
             key: 0,
             prompt: 0,
@@ -342,7 +344,7 @@ impl Log {
             system_hash,
             tools_hash: tools.map(|t| t.0),
             base_bytes,
-            sent: context.sent,
+            sent: context.sent && (answer.is_some() || !ended),
             asked: if context.whole { asked(body.context_management) } else { Asked::Unknown },
             marks,
             redacted,

@@ -341,6 +341,9 @@ impl Builder {
             model: msg.model.clone().or(exchange.model.clone()),
             complete: msg.stopped,
             records: 1,
+            // Of a list of messages these are all that is known; a lost request may have had others.
+            system_hash: exchange.system_hash.filter(|_| !exchange.sent),
+            tools_hash: exchange.tools_hash.filter(|_| !exchange.sent),
             ..Call::default()
         };
         self.push(call, msg.usage.as_ref(), Marks::default(), msg.pieces.clone());
