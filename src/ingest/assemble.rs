@@ -7,7 +7,7 @@ use serde_json::json;
 use super::needs::Quotations;
 use super::normal::{Call, Item, Kind, Part, hash, short};
 use super::options::default_refetch;
-use super::sizes::{default_bytes_per_token, SizeReport, main_model, size};
+use super::sizes::{SizeReport, default_bytes_per_token, main_model, size};
 use super::{AgentFilter, FileReport, Options, natural};
 use crate::trace::{Block, Document, RequestDoc, SCHEMA, ToolDoc};
 

@@ -74,10 +74,37 @@ impl Default for Limits {
 /// [`Options::refetch`].
 pub fn default_refetch(tool: &str) -> Refetch {
     match tool {
-        "Bash" | "BashOutput" | "KillShell" | "KillBash" | "WebFetch" | "WebSearch" | "Task" | "Agent" | "Skill" | "SlashCommand"
-        | "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "TaskOutput" | "TaskCreate" | "TaskUpdate" | "TaskStop" | "Monitor"
-        | "PowerShell" | "bash" | "edit" | "write" | "web_fetch" | "web_search" | "code_execution" | "bash_code_execution"
-        | "text_editor_code_execution" | "str_replace_based_edit_tool" | "str_replace_editor" | "computer" => Refetch::Costly,
+        "Bash"
+        | "BashOutput"
+        | "KillShell"
+        | "KillBash"
+        | "WebFetch"
+        | "WebSearch"
+        | "Task"
+        | "Agent"
+        | "Skill"
+        | "SlashCommand"
+        | "Edit"
+        | "MultiEdit"
+        | "Write"
+        | "NotebookEdit"
+        | "TaskOutput"
+        | "TaskCreate"
+        | "TaskUpdate"
+        | "TaskStop"
+        | "Monitor"
+        | "PowerShell"
+        | "bash"
+        | "edit"
+        | "write"
+        | "web_fetch"
+        | "web_search"
+        | "code_execution"
+        | "bash_code_execution"
+        | "text_editor_code_execution"
+        | "str_replace_based_edit_tool"
+        | "str_replace_editor"
+        | "computer" => Refetch::Costly,
         "AskUserQuestion" | "ExitPlanMode" => Refetch::Never,
         _ => Refetch::Yes,
     }

@@ -71,7 +71,7 @@ fn calls_lie_between_their_spans_and_parallel_uses_belong_to_one() {
     assert_eq!(kinds(&docs[0].requests[0].output), ["thinking", "use", "use"]);
     assert_eq!(kinds(&docs[0].requests[1].input), ["result", "result"]);
     assert_eq!(prompts(&docs[0]), [1002, 1152]);
-    assert_eq!(docs[0].requests[1].at_ms, 6_000);
+    assert_eq!(docs[0].requests[1].at_ms, 7_000);
     assert_eq!(report.ignored_types.get("session.status_running"), Some(&1));
 }
 
@@ -102,7 +102,9 @@ fn a_failed_request_without_usage_is_none_and_one_with_usage_is_one() {
     let failing = |usage: Value| {
         let mut log = Log::default();
         log.user("do it").start().event("span.model_request_end", json!({"is_error": true, "model_usage": usage}));
-        log.start().event("agent.message", json!({"content": [{"type": "text", "text": "done"}]})).end(super::ingest_claude_code::usage(2, 0, 1000, 5));
+        log.start()
+            .event("agent.message", json!({"content": [{"type": "text", "text": "done"}]}))
+            .end(super::ingest_claude_code::usage(2, 0, 1000, 5));
         read(&log.text)
     };
     let (docs, report) = failing(usage(0, 0, 0, 0));
@@ -185,10 +187,12 @@ fn custom_and_mcp_tools_pair_by_their_own_fields() {
 #[test]
 fn a_stream_without_spans_is_cut_where_input_comes() {
     let mut log = Log::default();
-    log.user("do it").tool_use("t1").result("t1", "one").tool_use("t2").result("t2", "two").event(
-        "agent.message",
-        json!({"content": [{"type": "text", "text": "done"}]}),
-    );
+    log.user("do it")
+        .tool_use("t1")
+        .result("t1", "one")
+        .tool_use("t2")
+        .result("t2", "two")
+        .event("agent.message", json!({"content": [{"type": "text", "text": "done"}]}));
     let (docs, report) = read(&log.text);
     assert_eq!((report.requests, report.requests_with_usage, report.orphan_uses), (3, 0, 0));
     assert_eq!(docs[0].requests[1].input.len(), 1);
@@ -197,7 +201,7 @@ fn a_stream_without_spans_is_cut_where_input_comes() {
 #[test]
 fn broken_lines_are_named_and_the_rest_is_read() {
     let text = small().text;
-    let (docs, report) = read(&format!("{text}{{\"type\": \"agent.mess\n17\n"));
+    let (docs, report) = read(&format!("{text}17\n{{\"type\": \"agent.mess\n"));
     assert_eq!(docs, read(&text).0);
     assert_eq!(report.skipped_records, 2);
     assert!(report.skipped.iter().all(|s| s.line > 10), "{:?}", report.skipped);

@@ -143,7 +143,9 @@ fn another_prefix_is_another_conversation_and_in_one_session_a_compaction() {
 
 #[test]
 fn a_title_call_is_a_side_call_of_its_session() {
-    let mut records = three(|q, a| json!({"request": {"timestamp": 1_760_000_000.5, "url": "https://api.anthropic.com/v1/messages", "body": q}, "response": {"status_code": 200, "body": a}, "logged_at": "2025-10-09T08:53:21Z"}));
+    let mut records = three(
+        |q, a| json!({"request": {"timestamp": 1_760_000_000.5, "url": "https://api.anthropic.com/v1/messages", "body": q}, "response": {"status_code": 200, "body": a}, "logged_at": "2025-10-09T08:53:21Z"}),
+    );
     let q = user("read it");
     let title = json!({"model": "claude-haiku-4-5", "system": "write a title", "messages": [q]});
     records.insert(0, json!({"request": {"timestamp": 1_760_000_000.0, "body": title}, "response": {"body": response("t", &says("Reading"), usage(30, 0, 0, 2))}, "logged_at": "x"}));
@@ -315,7 +317,9 @@ fn broken_records_are_named_and_the_rest_is_read() {
 
 #[test]
 fn other_formats_with_messages_are_not_taken() {
-    for text in [r#"{"info":{},"messages":[],"trajectory_format":"mini-swe-agent-1"}"#, r#"{"sessionId":"s","projectHash":"p","messages":[]}"#] {
+    for text in
+        [r#"{"info":{},"messages":[],"trajectory_format":"mini-swe-agent-1"}"#, r#"{"sessionId":"s","projectHash":"p","messages":[]}"#]
+    {
         assert_eq!(read(text).1.format, None);
     }
 }

@@ -112,7 +112,8 @@ mod tests {
     fn both_shapes_come_out_disjoint() {
         let anthropic = of(r#"{"input_tokens":3,"cache_read_input_tokens":100,"cache_creation_input_tokens":20,"output_tokens":7}"#);
         assert_eq!(anthropic, (Usage { input: 3, cache_read: 100, cache_write_5m: 20, cache_write_1h: 0, output: 7 }, false));
-        let openai = of(r#"{"prompt_tokens":123,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":100,"cache_creation_tokens":20}}"#);
+        let openai =
+            of(r#"{"prompt_tokens":123,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":100,"cache_creation_tokens":20}}"#);
         assert_eq!(openai, anthropic);
         let gateway = of(r#"{"prompt_tokens":123,"completion_tokens":7,"cache_read_input_tokens":100,"cache_creation_input_tokens":20}"#);
         assert_eq!(gateway, anthropic);

@@ -223,13 +223,8 @@ impl Thread {
     }
 
     fn begin(&mut self, start: Option<u128>, at_ms: Option<i64>) {
-        self.open = Some(Open {
-            start,
-            at_ms: at_ms.or(self.pending_at),
-            input: std::mem::take(&mut self.pending),
-            output: Vec::new(),
-            events: 0,
-        });
+        self.open =
+            Some(Open { start, at_ms: at_ms.or(self.pending_at), input: std::mem::take(&mut self.pending), output: Vec::new(), events: 0 });
         self.pending_at = None;
     }
 
@@ -288,15 +283,7 @@ impl Thread {
     fn push(&mut self, open: Open, raw: Option<RawUsage>, model: Option<String>) {
         let usage = raw.map(|r| r.disjoint().0).filter(|u| u.prompt() > 0);
         let key = open.start.filter(|&s| s != 0).map(|s| hash(&["managed", &format!("{s:032x}")]));
-        let call = Call {
-            key,
-            model,
-            at_ms: open.at_ms,
-            usage,
-            complete: usage.is_some(),
-            records: open.events + 1,
-            ..Call::default()
-        };
+        let call = Call { key, model, at_ms: open.at_ms, usage, complete: usage.is_some(), records: open.events + 1, ..Call::default() };
         self.calls.push(Done { call, split: raw.is_some_and(|r| r.split_by_ttl()), input: open.input, output: open.output });
     }
 

@@ -331,8 +331,7 @@ impl Log {
             }
         };
         let shown = system.is_some() || tools.is_some() || !head.is_empty();
-        let base_bytes = (shown || (context.whole && !redacted))
-            .then(|| system.map_or(0, |s| s.1) + tools.map_or(0, |t| t.1) + head_bytes);
+        let base_bytes = (shown || (context.whole && !redacted)).then(|| system.map_or(0, |s| s.1) + tools.map_or(0, |t| t.1) + head_bytes);
         // A body that ends with the model's words and has no response is a conversation, and no request that waits for more.
         let ended = messages.last().is_some_and(|&m| self.messages[m as usize].role == Role::Assistant);
         let exchange = Exchange {
@@ -379,11 +378,7 @@ impl Log {
         }
         let head = messages.iter().take_while(|&&m| self.messages[m as usize].role == Role::System).count();
         let bytes: u64 = messages[..head].iter().map(|&m| self.messages[m as usize].bytes()).sum();
-        self.add(Exchange {
-            messages: messages[head..].to_vec(),
-            base_bytes: (head > 0).then_some(bytes),
-            ..Exchange::default()
-        });
+        self.add(Exchange { messages: messages[head..].to_vec(), base_bytes: (head > 0).then_some(bytes), ..Exchange::default() });
     }
 }
 

@@ -407,13 +407,8 @@ fn usage_only(redacted: Vec<Exchange>, parts: &mut Vec<Part>) {
         exchanges.sort_by_key(|e| e.at_ms);
         let mut builder = Builder { calls: Vec::new(), pieces: Vec::new(), pending: Vec::new(), ttl_ms: None };
         exchanges.iter().for_each(|e| builder.call(e));
-        let part = Part {
-            session,
-            agent: "redacted".to_owned(),
-            base_bytes: exchanges[0].base_bytes,
-            calls: builder.calls,
-            ..Part::default()
-        };
+        let part =
+            Part { session, agent: "redacted".to_owned(), base_bytes: exchanges[0].base_bytes, calls: builder.calls, ..Part::default() };
         parts.push(part);
     }
 }
