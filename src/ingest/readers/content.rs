@@ -75,7 +75,7 @@ pub struct Source<'a> {
     pub data: Str<'a>,
 }
 
-/// An image as OpenAI's content parts hold it.
+/// An image as `OpenAI`'s content parts hold it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ImageUrl<'a> {

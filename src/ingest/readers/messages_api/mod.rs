@@ -1,4 +1,4 @@
-//! Logs of the Messages API: request/response pairs as proxies and gateways write them, LiteLLM's payloads, bare bodies, bare messages.
+//! Logs of the Messages API: request/response pairs as proxies and gateways write them, `LiteLLM`'s payloads, bare bodies, bare messages.
 //!
 //! Every request repeats its history, so the conversations are put together again from the common prefixes of the requests: [`regroup`].
 
@@ -81,7 +81,7 @@ impl Format for MessagesApi {
 struct Context {
     at: Option<time::Instant>,
     session: Option<String>,
-    /// Whether the record shows the request as it was sent (a LiteLLM payload does not).
+    /// Whether the record shows the request as it was sent (a `LiteLLM` payload does not).
     whole: bool,
     /// Whether the request is one that was sent, and no mere list of messages.
     sent: bool,
@@ -108,7 +108,7 @@ struct Log {
     cache_hits: u64,
 }
 
-/// What LiteLLM writes in the place of a message.
+/// What `LiteLLM` writes in the place of a message.
 const REDACTED: &str = "redacted-by-litellm";
 
 impl Log {
@@ -146,10 +146,11 @@ impl Log {
     }
 
     fn line(&mut self, line: &Line<'_>, text: &str) {
-        if let Some(inner) = line.standard_logging_object {
-            if let Some(line) = object::<Line<'_>>(inner.get()) {
-                return self.line(&line, inner.get());
-            }
+        // Once: a payload inside a payload is none.
+        if let Some(inner) = line.standard_logging_object
+            && let Some(line) = object::<Line<'_>>(inner.get())
+        {
+            return self.line(&Line { standard_logging_object: None, ..line }, inner.get());
         }
         let session = line.trace_id.get().or(line.session_id.get()).map(str::to_owned);
         let session = session.or_else(|| line.metadata.0.as_ref().and_then(wire::Metadata::session));
@@ -205,7 +206,7 @@ impl Log {
         self.exchange(&parsed, Context { at, session, whole: true, sent: true }, reply);
     }
 
-    /// LiteLLM's payload.
+    /// `LiteLLM`'s payload.
     fn payload(&mut self, line: &Line<'_>, text: &str, session: Option<String>) {
         let Some(body) = object::<Body<'_>>(text) else { return };
         let context = Context { at: moment(line.start_time), session, whole: false, sent: true };
@@ -355,19 +356,16 @@ impl Log {
 
     fn add(&mut self, mut exchange: Exchange) {
         exchange.identify(&self.messages);
-        match self.by_key.get(&exchange.key) {
-            Some(&known) => {
-                self.duplicates += 1;
-                let known = &mut self.exchanges[known];
-                if known.answer.is_none() {
-                    known.answer = exchange.answer;
-                }
+        if let Some(&known) = self.by_key.get(&exchange.key) {
+            self.duplicates += 1;
+            let known = &mut self.exchanges[known];
+            if known.answer.is_none() {
+                known.answer = exchange.answer;
             }
-            None => {
-                self.by_key.insert(exchange.key, self.exchanges.len());
-                self.exchanges.push(exchange);
-            }
+            return;
         }
+        self.by_key.insert(exchange.key, self.exchanges.len());
+        self.exchanges.push(exchange);
     }
 
     /// Makes a conversation of the bare messages so far.
