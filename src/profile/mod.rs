@@ -80,6 +80,9 @@ pub struct Profile {
     /// Prompt tokens request by request, transcript by transcript. For pictures; not in the JSON.
     #[serde(skip)]
     pub paths: Vec<Vec<u64>>,
+    /// Every gap in milliseconds, ascending. For pictures; not in the JSON.
+    #[serde(skip)]
+    pub gap_ms: Vec<u64>,
 }
 
 /// Sizes of prompts in tokens.
@@ -312,7 +315,9 @@ impl Profile {
             peak: Quantiles::of(raw.peak),
             growth: Quantiles::of(raw.growth),
         };
-        self.gaps.ms = Quantiles::of(raw.gaps);
+        self.gap_ms = raw.gaps;
+        self.gap_ms.sort_unstable();
+        self.gaps.ms = Quantiles::of(self.gap_ms.clone());
         self.reuse_distance = Quantiles::of(self.keep_curve.distances());
 
         let mut batches: BTreeMap<u64, u64> = BTreeMap::new();
