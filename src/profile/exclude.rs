@@ -103,7 +103,8 @@ impl Exclusions {
             edit.exclude_tools.extend(tools.iter().cloned());
             Knobs::api(edit)
         };
-        let mut sets: Vec<(Vec<String>, Option<Reason>)> = picked.iter().map(|(name, reason)| (vec![name.clone()], Some(*reason))).collect();
+        let mut sets: Vec<(Vec<String>, Option<Reason>)> =
+            picked.iter().map(|(name, reason)| (vec![name.clone()], Some(*reason))).collect();
         if picked.len() > 1 {
             sets.push((picked.into_iter().map(|(name, _)| name).collect(), None));
         }

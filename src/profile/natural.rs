@@ -63,8 +63,7 @@ pub fn natural_invalidations(documents: &[Document], transcripts: &[Transcript])
                 requests += 1;
             }
             let spared = run(&without);
-            let entry =
-                causes.entry(name).or_insert_with(|| Cause { cause: name.to_owned(), requests: 0, lost_tokens: 0, cost_usd: 0.0 });
+            let entry = causes.entry(name).or_insert_with(|| Cause { cause: name.to_owned(), requests: 0, lost_tokens: 0, cost_usd: 0.0 });
             entry.requests += requests;
             entry.lost_tokens += spared.cache_read_tokens.saturating_sub(as_it_is.cache_read_tokens);
             entry.cost_usd += as_it_is.cost_usd - spared.cost_usd;

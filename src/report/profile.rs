@@ -315,7 +315,11 @@ fn pauses(out: &mut String, one: &Inspection) {
         wrapped(out, &format!("{} before the one that precedes it in the conversation.", plural(gaps.backwards, "request starts")), "  ");
     }
     if cache.warm_starts > 0 {
-        let text = format!("{} warm, with {} tokens in the cache.", plural(cache.warm_starts, "transcript starts"), tokens(cache.warm_start_tokens));
+        let text = format!(
+            "{} warm, with {} tokens in the cache.",
+            plural(cache.warm_starts, "transcript starts"),
+            tokens(cache.warm_start_tokens)
+        );
         wrapped(out, &text, "  ");
     }
     if cache.natural_invalidations == 0 {

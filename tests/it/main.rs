@@ -9,6 +9,7 @@ mod golden;
 mod ingest_broken;
 mod ingest_claude_code;
 mod ingest_real;
+mod inspect;
 mod models;
 mod prices;
 mod random;

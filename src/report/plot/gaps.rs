@@ -25,7 +25,8 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
     let top = if sources.len() > 1 { legend(&mut canvas, (MARGIN, RIGHT), y, &items) + 44.0 } else { y + 44.0 };
     let bottom = f64::from(HEIGHT) - 92.0;
     let y_scale = Scale::over([1.0].into_iter(), Spread::Log { unit: 0.001 }, 0.02, bottom, top);
-    let y_ticks = numeric_ticks(&y_scale, false, false, |v, _| if v > 0.0 && v < 0.01 { share_words(v, 0.001) } else { share_words(v, 0.0) });
+    let y_ticks =
+        numeric_ticks(&y_scale, false, false, |v, _| if v > 0.0 && v < 0.01 { share_words(v, 0.001) } else { share_words(v, 0.0) });
     let plot = Rect::new(MARGIN + 48.0 + widest(&y_ticks), top, RIGHT - 20.0, bottom);
     let longest = sources.iter().filter_map(|line| line.profile.gap_ms.last()).max().copied().unwrap_or(0) as f64 / 1000.0;
     let end = longest.max(4_000.0);

@@ -36,7 +36,12 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
     // Last, so that it lies on top.
     for line in &sources {
         let name = if sources.len() == 1 { "all tools".to_owned() } else { line.name.to_owned() };
-        curves.push(Curve { name, curve: &line.profile.keep_curve, width: if sources.len() == 1 { 6.0 } else { 5.0 }, colour: line.colour });
+        curves.push(Curve {
+            name,
+            curve: &line.profile.keep_curve,
+            width: if sources.len() == 1 { 6.0 } else { 5.0 },
+            colour: line.colour,
+        });
     }
     if curves.iter().all(|c| c.curve.needs() == 0) {
         return empty_page(HEADING, &subject(view), "No result is needed again, so no keep cuts anything off.");

@@ -42,12 +42,8 @@ pub(super) fn share_words(value: f64, step: f64) -> String {
 
 /// The tools of a profile that are drawn: those asked for, else those with the most needs; at most six, the most needs first.
 pub(super) fn needed_tools<'a>(view: &ProfileView, profile: &'a Profile) -> Vec<(&'a str, &'a KeepCurve)> {
-    let mut tools: Vec<(&str, &KeepCurve)> = profile
-        .tools
-        .iter()
-        .filter(|t| t.keep_curve.needs() > 0 && view.has(&t.name))
-        .map(|t| (t.name.as_str(), &t.keep_curve))
-        .collect();
+    let mut tools: Vec<(&str, &KeepCurve)> =
+        profile.tools.iter().filter(|t| t.keep_curve.needs() > 0 && view.has(&t.name)).map(|t| (t.name.as_str(), &t.keep_curve)).collect();
     tools.sort_by_key(|(_, curve)| std::cmp::Reverse(curve.needs()));
     tools.truncate(MOST_LINES);
     tools
