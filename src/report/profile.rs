@@ -241,7 +241,7 @@ fn tools(out: &mut String, p: &Profile, shown: &Shown) {
     section(
         out,
         "Results (tokens)",
-        &[("share", 6), ("count", 7), ("p10", 6), ("p50", 6), ("p90", 6), ("max", 6), ("use", 5), ("again", 7)],
+        &[("share", 6), ("count", 7), ("p10", 6), ("p50", 6), ("p90", 6), ("max", 6), ("use", 6), ("again", 7)],
     );
     let (rows, left_out) = shown.first(&p.tools, |t| Some(&t.name));
     for t in rows {
@@ -253,7 +253,7 @@ fn tools(out: &mut String, p: &Profile, shown: &Shown) {
         let r = &t.results;
         let mut cells = vec![(percent(t.result_share), 6), (tokens(r.count), 7)];
         cells.extend([r.p10, r.p50, r.p90, r.max].map(|n| (tokens(n), 6)));
-        cells.extend([(tokens(t.uses.p50), 5), (again.to_owned(), 7)]);
+        cells.extend([(tokens(t.uses.p50), 6), (again.to_owned(), 7)]);
         row(out, &t.name, &cells);
     }
     more(out, left_out, "tools");
@@ -468,6 +468,7 @@ fn row(out: &mut String, name: &str, cells: &[(String, usize)]) {
 
 fn more(out: &mut String, left_out: usize, what: &str) {
     if left_out > 0 {
+        let what = if left_out == 1 { what.replacen("tools", "tool", 1).replacen("parts", "part", 1) } else { what.to_owned() };
         let _ = writeln!(out, "  … and {left_out} more {what} (--top 0 shows all)");
     }
 }
