@@ -3,7 +3,7 @@
 use super::ProfileView;
 use super::canvas::{Align, Canvas};
 use super::colour::MUTED;
-use super::frame::{Key, MARGIN, RIGHT, SMALL, WIDTH, empty_page, heading, legend, numeric_ticks, widest, x_axis, y_axis};
+use super::frame::{Key, MARGIN, RIGHT, SMALL, Ticks, WIDTH, empty_page, heading, legend, numeric_ticks, widest, x_axis, y_axis};
 use super::labels::Rect;
 use super::profile::{lines, share_words, steps, subject};
 use super::scale::{Scale, Spread};
@@ -31,7 +31,7 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
     let longest = sources.iter().filter_map(|line| line.profile.gap_ms.last()).max().copied().unwrap_or(0) as f64 / 1000.0;
     let end = longest.max(4_000.0);
     let x_scale = Scale::over([end].into_iter(), Spread::Log { unit: 1.0 }, 0.01, plot.x0, plot.x1);
-    x_axis(&mut canvas, plot, &x_scale, &numeric_ticks(&x_scale, true, true, seconds), "pause, log scale", true);
+    x_axis(&mut canvas, plot, &x_scale, &pause_ticks(&x_scale, end), "pause, log scale", true);
     y_axis(&mut canvas, plot, &y_scale, &y_ticks, "share of pauses that are longer, log scale", MARGIN + 12.0);
     for (lifetime, words) in LIFETIMES {
         let x = x_scale.at(lifetime);
@@ -55,12 +55,29 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
     canvas
 }
 
-/// Seconds as people say them.
-fn seconds(value: f64, _step: f64) -> String {
-    match value {
-        v if v < 60.0 => format!("{v:.0} s"),
-        v if v < 3_600.0 => format!("{:.0} min", v / 60.0),
-        v if v < 172_800.0 => format!("{:.1} h", v / 3_600.0),
-        v => format!("{:.0} days", v / 86_400.0),
+/// Pauses as people count them, those that stand apart.
+fn pause_ticks(scale: &Scale, end: f64) -> Ticks {
+    const NAMED: [(f64, &str); 14] = [
+        (0.0, "0"),
+        (1.0, "1 s"),
+        (3.0, "3 s"),
+        (10.0, "10 s"),
+        (30.0, "30 s"),
+        (60.0, "1 min"),
+        (180.0, "3 min"),
+        (600.0, "10 min"),
+        (1_800.0, "30 min"),
+        (3_600.0, "1 h"),
+        (21_600.0, "6 h"),
+        (86_400.0, "1 day"),
+        (864_000.0, "10 days"),
+        (8_640_000.0, "100 days"),
+    ];
+    let mut ticks: Ticks = Vec::new();
+    for (value, words) in NAMED.iter().filter(|t| t.0 <= end) {
+        if ticks.last().is_none_or(|last| scale.at(*value) - scale.at(last.0) > 100.0) {
+            ticks.push((*value, (*words).to_owned()));
+        }
     }
+    ticks
 }

@@ -48,7 +48,7 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
     let sizes = rows.iter().map(|(_, t)| t.results.max as f64);
     let scale = Scale::over(sizes, Spread::Log { unit: 10.0 }, 0.03, plot.x0, plot.x1);
     x_axis(&mut canvas, plot, &scale, &numeric_ticks(&scale, true, true, count_words), "tokens of a result, log scale", true);
-    let column = |i: usize| plot.x1 + 130.0 + 120.0 * i as f64;
+    let column = |i: usize| plot.x1 + 100.0 + 155.0 * i as f64;
     for (i, words) in ["results", "of all tokens"].iter().enumerate() {
         canvas.text(words, (column(i), top - 18.0), Align::End, SMALL, MUTED);
     }
