@@ -76,6 +76,15 @@ impl LogArgs {
         })
     }
 
+    /// Whether transcripts of a sub-agent, or of a main agent, are wanted.
+    pub fn wants(&self, sub_agent: bool) -> bool {
+        match self.agent {
+            Agent::All => true,
+            Agent::Main => !sub_agent,
+            Agent::Sub => sub_agent,
+        }
+    }
+
     /// The library's options.
     pub fn options(&self) -> Options {
         Options {

@@ -11,6 +11,7 @@ mod ingest_claude_code;
 mod ingest_managed_agents;
 mod ingest_messages;
 mod ingest_real;
+mod inspect;
 mod models;
 mod prices;
 mod random;
