@@ -10,6 +10,7 @@ mod ingest_broken;
 mod ingest_claude_code;
 mod ingest_real;
 mod models;
+mod needs_truth;
 mod prices;
 mod random;
 mod replay;
