@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 
 pub use needs::Quotations;
-pub use options::{AgentFilter, Limits, NeedOptions, Options, default_refetch};
+pub use options::{AgentFilter, Limits, NeedOptions, Options, OwnText, default_refetch};
 pub use report::{FileReport, Skipped};
 pub use sizes::{SizeReport, Step, default_bytes_per_token};
 pub use time::{Instant, parse as parse_timestamp};

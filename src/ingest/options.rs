@@ -26,11 +26,23 @@ pub struct NeedOptions {
     pub min_bytes: usize,
     /// Smallest number of different characters in it, so that rules and blank tables are not quotations.
     pub min_distinct: usize,
+    /// When the user's or the agent's own text, which is never cleared, stands for a quotation.
+    pub own_text: OwnText,
+}
+
+/// When own text that holds a quotation too makes the result unneeded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OwnText {
+    /// Where it is the most recent holder: what was said once is quoted from there the second time.
+    #[default]
+    MostRecent,
+    /// Wherever it stands before the output: a path that the agent wrote itself is not drawn from the results that repeat it.
+    Anywhere,
 }
 
 impl Default for NeedOptions {
     fn default() -> Self {
-        Self { find: true, min_bytes: 40, min_distinct: 14 }
+        Self { find: true, min_bytes: 40, min_distinct: 14, own_text: OwnText::MostRecent }
     }
 }
 

@@ -137,6 +137,47 @@ fn the_published_clearing_run_comes_out_of_replay() {
 }
 
 #[test]
+fn generate_text_writes_logs_and_the_truth_beside_them() {
+    let folder = Folder::new("generate-text");
+    let args = ["generate", "ephemeral_api", "--transcripts", "2"];
+    let run = |more: &[&str]| folder.run(&[&args[..], more].concat());
+    assert!(run(&["--text", "--out", "pairs.jsonl"]).status.success());
+    assert!(run(&["--text=bodies", "--out", "bodies.jsonl.gz"]).status.success());
+    assert_eq!(folder.names("."), ["bodies.jsonl.gz", "bodies.truth.jsonl", "pairs.jsonl", "pairs.truth.jsonl"]);
+    let read = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap();
+    let parsed = |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<serde_json::Value>>();
+    assert_eq!(read("pairs.truth.jsonl"), read("bodies.truth.jsonl"));
+    assert!(parsed(&read("pairs.truth.jsonl")).iter().all(|line| line["transcript"].is_string() && line["kind"].is_string()));
+    // The recorded prompts are the planned ones: base and history.
+    let trace = text(&run(&["--out", "-"]).stdout);
+    let prompts: Vec<u64> = parsed(&trace)
+        .iter()
+        .flat_map(|document| {
+            let mut size = document["base_tokens"].as_u64().unwrap();
+            let sum = |blocks: &serde_json::Value| blocks.as_array().unwrap().iter().map(|b| b["tokens"].as_u64().unwrap()).sum::<u64>();
+            let requests = document["requests"].as_array().unwrap().clone();
+            requests.into_iter().map(move |request| {
+                size += sum(&request["input"]);
+                let prompt = size;
+                size += sum(&request["output"]);
+                prompt
+            })
+        })
+        .collect();
+    let recorded: Vec<u64> = parsed(&read("pairs.jsonl"))
+        .iter()
+        .map(|line| {
+            let usage = &line["response"]["body"]["usage"];
+            let field = |name: &str| usage[name].as_u64().unwrap();
+            field("input_tokens") + field("cache_read_input_tokens") + field("cache_creation_input_tokens")
+        })
+        .collect();
+    assert_eq!(recorded, prompts);
+    assert_eq!(run(&["--text=pairs", "--out", "-"]).stdout, read("pairs.jsonl").into_bytes());
+    refused(&run(&["--text=poem"]), &["--text", "pairs", "bodies"]);
+}
+
+#[test]
 fn generate_import_and_sweep_agree() {
     let folder = Folder::new("generate");
     assert!(folder.run(&["generate", "coding_agent", "--transcripts", "3", "--out", "c.trace.jsonl.gz"]).status.success());

@@ -13,6 +13,7 @@ mod ingest_messages;
 mod ingest_real;
 mod inspect;
 mod models;
+mod needs_truth;
 mod prices;
 mod random;
 mod replay;
