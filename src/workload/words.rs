@@ -76,7 +76,7 @@ impl Writer<'_> {
     /// Exactly `bytes` bytes of sentences, cut where they end; `line` sentences a line.
     pub(super) fn fill(&mut self, bytes: usize, line: usize) -> String {
         let mut text = String::with_capacity(bytes + 120);
-        let mut n = 0;
+        let mut n = 0usize;
         while text.len() < bytes {
             if n > 0 {
                 text.push(if n.is_multiple_of(line) { '\n' } else { ' ' });
