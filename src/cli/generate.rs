@@ -1,6 +1,5 @@
 //! `cleartune generate`: a workload's transcripts as a trace file, or in words as Messages API logs.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use cleartune::workload::{self, Spec};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::output::{self, OutputSet};
+use super::output::{self, OutputSet, Target};
 use super::settings::Stated;
 
 /// Generate a workload's synthetic transcripts, as a trace file or in words
@@ -74,8 +73,7 @@ pub fn run(args: &GenerateArgs) -> anyhow::Result<()> {
             write_all(&spec, args.text, out, io::sink(), Path::new("standard output"))?;
         }
         Target::Special(path) => {
-            let file = File::options().write(true).open(&path).with_context(|| format!("{}: cannot be written", path.display()))?;
-            write_all(&spec, args.text, BufWriter::new(file), io::sink(), &path)?;
+            write_all(&spec, args.text, output::open_special(&path)?, io::sink(), &path)?;
         }
         Target::File(path) => {
             let (folder, name) = output::split(&path)?;
@@ -123,13 +121,6 @@ pub fn load_workload(name_or_path: &str) -> anyhow::Result<Spec> {
     Spec::from_toml(&text).with_context(|| name_or_path.to_owned())
 }
 
-enum Target {
-    Stdout,
-    /// A pipe or device: nothing to rename.
-    Special(PathBuf),
-    File(PathBuf),
-}
-
 fn target(out: Option<&Path>, name: &str, ending: &str) -> anyhow::Result<Target> {
     let Some(path) = out else {
         if !io::stdout().is_terminal() {
@@ -141,14 +132,7 @@ fn target(out: Option<&Path>, name: &str, ending: &str) -> anyhow::Result<Target
         }
         return Ok(Target::File(path));
     };
-    if path == Path::new("-") {
-        return Ok(Target::Stdout);
-    }
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => bail!("{}: is a folder; write --out with a file name", path.display()),
-        Ok(found) if !found.is_file() => Ok(Target::Special(path.to_owned())),
-        _ => Ok(Target::File(path.to_owned())),
-    }
+    output::target(path)
 }
 
 fn write_all(spec: &Spec, text: Option<TextForm>, mut out: impl Write, truth: impl Write, path: &Path) -> anyhow::Result<()> {

@@ -124,7 +124,10 @@ impl SourceArgs {
             marks.push((entry.source, ingest.documents().len(), ingest.reports().len()));
         }
         let ingested = ingest.finish();
-        eprint!("{}", super::read_report::table(&ingested.reports));
+        // A single source that cannot be used has its say in the error.
+        if !(ingested.documents.is_empty() && ingested.reports.len() == 1 && ingested.reports[0].error.is_some()) {
+            eprint!("{}", super::read_report::table(&ingested.reports));
+        }
         if ingested.documents.is_empty() {
             match ingested.reports.iter().find_map(|r| Some((&r.name, r.error.as_ref()?))) {
                 Some((name, error)) if ingested.reports.len() == 1 => bail!("{name}: {error}"),
@@ -275,8 +278,10 @@ fn search(root: &Path, dir: &Path, source: usize, entries: &mut Vec<Entry>) {
         match item.file_type() {
             Ok(kind) if kind.is_dir() => search(root, &path, source, entries),
             Ok(kind) if kind.is_symlink() && path.is_dir() => {}
+            // A pipe would block for ever and a device may never end.
+            Ok(_) if path.metadata().is_ok_and(|found| !found.is_file()) => {}
             _ => {
-                let name = path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/");
+                let name = printable(&path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/"));
                 entries.push(Entry { source, what: What::File(path), name, named: false });
             }
         }
@@ -288,9 +293,14 @@ fn search(root: &Path, dir: &Path, source: usize, entries: &mut Vec<Entry>) {
 fn file_name(source: &str) -> String {
     let path = Path::new(source);
     match path.file_name() {
-        Some(name) if path.is_absolute() => name.to_string_lossy().into_owned(),
-        _ => source.to_owned(),
+        Some(name) if path.is_absolute() => printable(&name.to_string_lossy()),
+        _ => printable(source),
     }
+}
+
+/// A name without control characters, which would reach the terminal.
+fn printable(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Reads one file; what the manifest says of it if it was used.
@@ -304,7 +314,7 @@ fn read(ingest: &mut Ingest, entry: &Entry) -> anyhow::Result<Option<Input>> {
             Ok(log(hashed(ingest, &entry.name, io::stdin().lock())))
         }
         What::Shipped => generate(ingest, &entry.name, &entry.name).map(Some),
-        What::File(path) if path.extension().is_some_and(|e| e == "toml") => {
+        What::File(path) if is_workload(path) => {
             let text = path.to_string_lossy();
             // Of a folder only what is a workload counts; a named file has to be one.
             match generate(ingest, &text, &entry.name) {
@@ -324,6 +334,17 @@ fn read(ingest: &mut Ingest, entry: &Entry) -> anyhow::Result<Option<Input>> {
             }
         }),
     }
+}
+
+/// Whether a file is TOML rather than the JSON of a log, whatever its name is: no JSON value starts a TOML document's line.
+fn is_workload(path: &Path) -> bool {
+    let mut head = Vec::new();
+    if let Ok(file) = std::fs::File::open(path) {
+        let _ = file.take(1 << 16).read_to_end(&mut head);
+    }
+    let Ok(text) = std::str::from_utf8(head.trim_ascii_start()) else { return false };
+    let is_toml = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) && !text.starts_with(['{', '"']);
+    is_toml || text.parse::<toml::Table>().is_ok_and(|table| ["name", "seed", "transcripts"].iter().all(|key| table.contains_key(*key)))
 }
 
 /// Generates the transcripts of a workload.
@@ -347,7 +368,8 @@ fn hashed(ingest: &mut Ingest, name: &str, source: impl Read) -> Option<String> 
     Some(hex(&tee.sha.finalize()))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(64), |mut hex, b| {
         let _ = write!(hex, "{b:02x}");
         hex

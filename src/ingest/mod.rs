@@ -139,6 +139,7 @@ impl Ingest {
             report.note(match (nothing, report.requests) {
                 (true, _) => "no model call is in the file, so no transcript was made",
                 (false, 0) => "every record repeats an earlier file's",
+                (false, _) if report.duplicates > 0 => "every transcript repeats an earlier one",
                 (false, _) => "the filter on agents leaves no transcript",
             });
         }

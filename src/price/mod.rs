@@ -9,6 +9,7 @@ mod prices;
 mod resolve;
 
 pub use catalogue::{Catalogue, Model, Ttl};
+pub(crate) use patch::MOST_USD;
 pub use patch::{Window, parse_ttl};
 pub use prices::{PricePatch, Prices, Tier};
 pub use resolve::{ModelNote, Origin, Overrides, PriceError, resolve};

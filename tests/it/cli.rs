@@ -310,3 +310,48 @@ fn every_command_has_help_with_an_example() {
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{command}:\n{help}");
     }
 }
+
+#[test]
+fn overflow_is_never_kept_quiet() {
+    let folder = Folder::new("overflow");
+    let args = ["sweep", "notebook", "--keep", "8", "--clear-at-least", "0", "--out", "o", "--window"];
+    let sweep = |window: &str, trigger: &str| text(&folder.run(&[&args[..], &[window, "--trigger", trigger]].concat()).stdout);
+    // Nothing of the grid fires, and the run overflows: that has to be said. Its largest request is 335,279 + 3,000 tokens.
+    let quiet = sweep("300k", "900k");
+    assert!(quiet.contains("No config of the grid helps") && quiet.contains("1 of 1 transcript overflow"), "{quiet}");
+    assert!(!sweep("400k", "900k").contains("overflow"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_devices_are_written_to_and_not_replaced() {
+    let folder = Folder::new("devices");
+    folder.write("real.jsonl", "old");
+    std::os::unix::fs::symlink("real.jsonl", folder.0.join("link.jsonl")).unwrap();
+    for args in [["import", "notebook", "--out", "link.jsonl"], ["generate", "notebook", "--out", "link.jsonl"]] {
+        folder.write("real.jsonl", "old");
+        assert!(folder.run(&args).status.success());
+        assert!(folder.0.join("link.jsonl").is_symlink());
+        assert!(fs::read_to_string(folder.0.join("real.jsonl")).unwrap().starts_with("{\"schema\""));
+    }
+    std::os::unix::fs::symlink("/dev/null", folder.0.join("null.png")).unwrap();
+    assert!(folder.run(&["replay", "notebook", "--plot", "null.png"]).status.success());
+    assert!(folder.0.join("null.png").is_symlink());
+    refused(&folder.run(&["replay", "notebook", "--plot", "x.jpg"]), &["--plot", "context.png"]);
+
+    // A pipe in a folder of logs would block a reader for ever.
+    folder.write("logs/a.trace.jsonl", &fs::read_to_string(folder.0.join("real.jsonl")).unwrap());
+    assert!(Command::new("mkfifo").arg(folder.0.join("logs/pipe")).status().unwrap().success());
+    assert!(folder.run(&["replay", "logs"]).status.success());
+}
+
+#[test]
+fn a_grid_beyond_reason_and_tools_that_are_not_there_are_told() {
+    let folder = Folder::new("reason");
+    refused(&folder.run(&["sweep", "notebook", "--trigger", "0..99999:1", "--keep", "0..99999:1"]), &["configs", "--trigger"]);
+    refused(&folder.run(&["replay", "notebook", "--assume", "max_refetch_rounds=101"]), &["max_refetch_rounds", "100"]);
+    refused(&folder.run(&["replay", "notebook", "--price", "input=1e308"]), &["--price", "1000000"]);
+    let args = ["sweep", "notebook", "--keep", "3", "--out", "o", "--exclude-tools"];
+    assert!(text(&folder.run(&[&args[..], &["read_fil"]].concat()).stderr).contains("\"read_fil\" is no tool"));
+    assert!(!text(&folder.run(&[&args[..], &["read_file|record_finding"]].concat()).stderr).contains("is no tool"));
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cleartune::workload::{BlockText, Conversation, PlantedQuote, QuoteKind, Spec};
+use cleartune::workload::{BlockText, Conversation, PlantedQuote, QuoteKind};
 use serde_json::Value;
 
 use super::{sha256, spec};
@@ -133,7 +133,8 @@ fn golden_words() {
 
 #[test]
 fn pairs_repeat_the_history_and_carry_what_was_recorded() {
-    let spec = Spec { transcripts: 1, ..spec("ephemeral_api") };
+    let mut spec = spec("ephemeral_api");
+    spec.transcripts = 1;
     let conversation = spec.converse(0);
     let usage: Vec<_> = (0..conversation.requests.len() as u64)
         .map(|i| cleartune::trace::Usage { input: i, cache_read: 10 * i, cache_write_5m: 100 * i, cache_write_1h: 0, output: 7 })
