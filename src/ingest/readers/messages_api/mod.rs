@@ -388,3 +388,32 @@ fn asked(raw: Option<&RawValue>) -> Asked {
         _ => Asked::Nothing,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_asks_is_kept_as_it_asks_it() {
+        let of = |json: &str| asked(Some(serde_json::from_str(json).unwrap()));
+        assert_eq!(asked(None), Asked::Nothing);
+        assert_eq!(of("null"), Asked::Nothing);
+        assert_eq!(of(r#"{"edits":[]}"#), Asked::Nothing);
+        let edits = r#"{"edits":[{"type":"clear_tool_uses_20250919"}]}"#;
+        assert_eq!(of(edits), Asked::Edits(edits.to_owned()));
+    }
+
+    #[test]
+    fn a_base_is_the_same_wherever_its_breakpoint_stands() {
+        let mut log = Log::new(false);
+        let mut of = |json: &str| log.base(Some(serde_json::from_str(json).unwrap())).unwrap();
+        let plain = of(r#"[{"type":"text","text":"abc"}]"#);
+        let marked = of(
+            r#"[{"type":"text","text":"x-anthropic-billing-header: 1"},{"type":"text","text":"abc","cache_control":{"type":"ephemeral","ttl":"1h"}}]"#,
+        );
+        assert_eq!((plain.0, plain.1, plain.2), (marked.0, 3, Marks::default()));
+        assert_eq!(marked.2, Marks { minutes: false, hour: true });
+        assert_eq!(of("\"abc\"").0, plain.0);
+        assert_ne!(of("\"abd\"").0, plain.0);
+    }
+}
