@@ -11,4 +11,4 @@ mod resolve;
 pub use catalogue::{Catalogue, Model, Ttl};
 pub use patch::{Window, parse_ttl};
 pub use prices::{PricePatch, Prices, Tier};
-pub use resolve::{ModelNote, Origin, Overrides, PriceError, resolve};
+pub use resolve::{ModelNote, Origin, Overrides, PriceError, resolve, resolve_trace};
