@@ -7,7 +7,7 @@ use serde_json::json;
 use super::needs::Quotations;
 use super::normal::{Call, Item, Kind, Part, hash, short};
 use super::options::default_refetch;
-use super::sizes::{SizeReport, main_model, size};
+use super::sizes::{default_bytes_per_token, SizeReport, main_model, size};
 use super::{AgentFilter, FileReport, Options, natural};
 use crate::trace::{Block, Document, RequestDoc, SCHEMA, ToolDoc};
 
@@ -23,6 +23,8 @@ pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options
         return None;
     }
     let mut sizes = SizeReport::default();
+    let shown = part.base_bytes.map(|bytes| (bytes as f64 / default_bytes_per_token(main_model(&part).as_deref())).round() as u32);
+    let assumed_base = shown.unwrap_or(assumed_base);
     let base = size(&mut part, assumed_base, &mut sizes);
     if sizes.recorded_prompts == 0 {
         report.note(format!(

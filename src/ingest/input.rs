@@ -44,9 +44,92 @@ impl<'a> Input<'a> {
         &self.head
     }
 
+    /// The same stream with a top-level array of records laid out as records, one after the other; anything else as it is.
+    ///
+    /// Line numbers stay where the elements stand on lines of their own; of several on one line each counts as a line.
+    pub fn elements(self) -> Self {
+        if !is_array(&self.head) {
+            return self;
+        }
+        let whole = Cursor::new(self.head.clone()).chain(self.rest);
+        Self { head: Vec::new(), rest: Box::new(BufReader::with_capacity(1 << 16, FlatReader { source: whole, flat: Flat::default() })) }
+    }
+
     /// The whole stream, line by line.
     pub fn lines(self, longest: usize) -> Lines<'a> {
         Lines { source: Box::new(Cursor::new(self.head).chain(self.rest)), longest, line: Vec::new(), number: 0, bytes: 0 }
+    }
+}
+
+/// Whether the text is an array of objects.
+pub fn is_array(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    text.strip_prefix(b"[").is_some_and(|rest| matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b']')))
+}
+
+/// The state of the laying out of an array: brackets go, commas between elements become line ends.
+#[derive(Debug, Default)]
+pub struct Flat {
+    depth: u32,
+    in_string: bool,
+    escaped: bool,
+    /// A comma became a line end, and the line end after it is to go.
+    ended: bool,
+}
+
+impl Flat {
+    /// Lays out the next bytes in place.
+    pub fn lay_out(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            let b = *byte;
+            if std::mem::take(&mut self.ended) && b"\r\n".contains(&b) {
+                *byte = b' ';
+                self.ended = b == b'\r';
+                continue;
+            }
+            if self.in_string {
+                match b {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match b {
+                b'"' => self.in_string = true,
+                b'[' | b'{' => {
+                    if self.depth == 0 && b == b'[' {
+                        *byte = b' ';
+                    }
+                    self.depth += 1;
+                }
+                b']' | b'}' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 && b == b']' {
+                        *byte = b' ';
+                    }
+                }
+                b',' if self.depth == 1 => {
+                    *byte = b'\n';
+                    self.ended = true;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+struct FlatReader<R> {
+    source: R,
+    flat: Flat,
+}
+
+impl<R: Read> Read for FlatReader<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let n = self.source.read(out)?;
+        self.flat.lay_out(&mut out[..n]);
+        Ok(n)
     }
 }
 
@@ -230,6 +313,22 @@ mod tests {
     #[test]
     fn a_byte_order_mark_goes_and_only_the_first() {
         assert_eq!(all(b"\xef\xbb\xbfa\n\xef\xbb\xbfb", 9), [Some(b"a".to_vec()), Some(b"\xef\xbb\xbfb".to_vec())]);
+    }
+
+    #[test]
+    fn arrays_are_laid_out_and_other_texts_stay() {
+        let flat = |text: &str| {
+            let mut lines = Input::open(text.as_bytes()).unwrap().elements().lines(1 << 20);
+            let mut out = Vec::new();
+            while let Some((number, Line::Text(line))) = lines.next().unwrap() {
+                out.push((number, String::from_utf8_lossy(line.trim_ascii()).into_owned()));
+            }
+            out
+        };
+        let of = |pairs: &[(u64, &str)]| pairs.iter().map(|&(n, s)| (n, s.to_owned())).collect::<Vec<_>>();
+        assert_eq!(flat(r#"[{"a":[1,2],"s":"],\",["},{"b":{}}]"#), of(&[(1, r#"{"a":[1,2],"s":"],\",["}"#), (2, r#"{"b":{}}"#)]));
+        assert_eq!(flat("[\n{\"a\":1},\n{\"b\":2}\n]"), of(&[(1, ""), (2, "{\"a\":1}"), (3, "{\"b\":2}"), (4, "")]));
+        assert_eq!(flat("{\"a\":[{},{}]}\n[1]"), of(&[(1, "{\"a\":[{},{}]}"), (2, "[1]")]));
     }
 
     #[test]

@@ -63,6 +63,31 @@ impl Item {
     }
 }
 
+/// What a request asked of context editing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// The log does not show requests.
+    #[default]
+    Unknown,
+    /// The request asked for nothing.
+    Nothing,
+    /// The request's `context_management`, as JSON. It is a config, no text of the conversation.
+    Edits(String),
+}
+
+/// What a response says that context editing did (`context_management.applied_edits`), summed over its edits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Tool uses cleared.
+    pub cleared_tool_uses: u64,
+    /// Tokens that went with them.
+    pub cleared_input_tokens: u64,
+    /// Turns whose thinking was cleared.
+    pub cleared_thinking_turns: u64,
+    /// Tokens that went with these.
+    pub cleared_thinking_tokens: u64,
+}
+
 /// One model call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Call {
@@ -86,6 +111,14 @@ pub struct Call {
     pub records: u64,
     /// Whether an earlier file holds the same call.
     pub repeated: bool,
+    /// Hash of the system prompt, cache breakpoints left out; `None` where the log does not show it.
+    pub system_hash: Option<u128>,
+    /// Hash of the tool definitions, likewise.
+    pub tools_hash: Option<u128>,
+    /// What the request asked of context editing.
+    pub asked: Asked,
+    /// What the response says of it. `None`: it says nothing, and gateways drop the field, so that is *unknown* and not *none*.
+    pub applied: Option<Applied>,
 }
 
 /// One history.
@@ -99,6 +132,8 @@ pub struct Part {
     pub sub_agent: bool,
     /// Number of the part within agent and session, from 0.
     pub number: u32,
+    /// Bytes of system prompt and tool definitions, where the log shows them.
+    pub base_bytes: Option<u64>,
     /// Names of the tools of all uses.
     pub uses: Vec<String>,
     /// The calls in order.

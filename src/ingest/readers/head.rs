@@ -1,5 +1,6 @@
 //! The start of a file, as detection sees it.
 
+use super::super::input::{Flat, is_array};
 use super::super::repair::hex4;
 
 /// How many lines are looked at.
@@ -48,6 +49,22 @@ impl Head {
     pub fn new(bytes: &[u8]) -> Self {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let mut objects = Vec::new();
+        if is_array(text) {
+            let mut laid_out = text.to_vec();
+            let mut flat = Flat::default();
+            flat.lay_out(&mut laid_out);
+            // The elements of an array may be indented; their own members are indented more, or stand on the same line.
+            let margin = laid_out.split(|&b| b == b'\n').find_map(|l| l.iter().position(|b| !b.is_ascii_whitespace())).unwrap_or(0);
+            let mut at = 0;
+            for line in laid_out.split(|&b| b == b'\n') {
+                let start = line.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
+                if objects.len() < LINES && start <= margin && line.get(start) == Some(&b'{') {
+                    objects.push(keys(&laid_out[at + start..]));
+                }
+                at += line.len() + 1;
+            }
+            return Self { bytes: text[..text.len().min(4096)].to_vec(), objects };
+        }
         let mut at = 0;
         for line in text.split(|&b| b == b'\n').take(LINES) {
             // Indented braces belong to an object that began above.

@@ -1,8 +1,13 @@
 //! The registry of log formats. A new format is one file here and one line in [`FORMATS`].
 
 mod claude_code;
+mod content;
 mod head;
+mod managed_agents;
+mod messages_api;
+mod pairing;
 mod trace_file;
+mod usage;
 
 use super::input::Input;
 use super::normal::Part;
@@ -35,7 +40,12 @@ pub trait Format: Sync {
 }
 
 /// Every format, the most telling signs first.
-pub const FORMATS: &[&dyn Format] = &[&trace_file::TraceFile, &claude_code::ClaudeCode];
+pub const FORMATS: &[&dyn Format] = &[
+    &trace_file::TraceFile,
+    &claude_code::ClaudeCode,
+    &managed_agents::ManagedAgents,
+    &messages_api::MessagesApi,
+];
 
 /// The format of a file that starts like this.
 pub fn detect(head: &Head) -> Option<&'static dyn Format> {

@@ -1,28 +1,13 @@
 //! Records to histories: duplicates, chains, rewinds, compactions, calls.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::super::super::lenient::{Content, strings_of};
-use super::super::super::normal::{Item, Kind, Part, hash};
+use super::super::super::lenient::Content;
+use super::super::super::normal::{Kind, Part, hash};
 use super::super::super::{FileReport, time};
-use super::record::{Gathered, Message, RawUsage, Record, attachment};
-
-/// A block before uses and results are paired.
-pub(super) enum Raw {
-    User,
-    Result(u128),
-    Thinking,
-    Text,
-    Use(u128, String),
-}
-
-pub(super) struct Piece {
-    pub(super) raw: Raw,
-    pub(super) item: Item,
-    /// Tells the blocks of one answer apart, so that one that is logged twice counts once. 0 for client-side content.
-    pub(super) mark: u64,
-}
+use super::super::content::{Piece, Raw, input_pieces, output_pieces};
+use super::super::usage::RawUsage;
+use super::record::{Message, Record, attachment};
 
 /// What a record means to the conversation.
 pub(super) enum Body {
@@ -68,9 +53,6 @@ pub struct Log {
     /// Records that were readable only after a repair of this reader's own.
     pub repaired: u64,
 }
-
-/// What stands in place of a result that the client cleared itself.
-const PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 impl Log {
     /// An empty log. `keep_text`: whether the text is kept for the search of quotations.
@@ -171,8 +153,9 @@ impl Log {
                 if record.is_visible_in_transcript_only.0 && !record.is_compact_summary.0 {
                     return Body::Nothing;
                 }
-                let (pieces, results) = input_pieces(message, keep, &mut self.placeholders);
-                Body::Input { pieces, results, summary: record.is_compact_summary.0 }
+                let input = input_pieces(&message.content, keep);
+                self.placeholders += input.placeholders;
+                Body::Input { pieces: input.pieces, results: input.results, summary: record.is_compact_summary.0 }
             }
             "assistant" => {
                 let Some(message) = &record.message.0 else { return Body::Nothing };
@@ -186,7 +169,7 @@ impl Log {
                 };
                 Body::Output {
                     call,
-                    pieces: output_pieces(message, keep),
+                    pieces: output_pieces(&message.content, keep),
                     usage: message.usage.0,
                     stopped: message.stop_reason.get().is_some(),
                     model: message.model.get().map(str::to_owned),
@@ -194,7 +177,7 @@ impl Log {
             }
             "attachment" => match attachment(record.attachment.map_or("", |a| a.get()), keep) {
                 Ok(gathered) => {
-                    let mut item = client_item(gathered, Kind::User);
+                    let mut item = gathered.item(Kind::User);
                     item.guessed = true;
                     Body::Input { pieces: vec![Piece { raw: Raw::User, item, mark: 0 }], results: false, summary: false }
                 }
@@ -255,97 +238,4 @@ fn is_prompt(message: &Message<'_>) -> bool {
         Content::Text(_) => true,
         Content::Blocks(blocks) => !blocks.is_empty() && !blocks.iter().flatten().any(|b| b.kind.text() == "tool_result"),
     }
-}
-
-fn client_item(gathered: Gathered, kind: Kind) -> Item {
-    Item { bytes: gathered.bytes, fixed: gathered.fixed, text_only: !gathered.mixed, text: gathered.text, ..Item::new(kind) }
-}
-
-/// The blocks of a user record, and whether results are among them.
-fn input_pieces(message: &Message<'_>, keep: bool, placeholders: &mut u64) -> (Vec<Piece>, bool) {
-    let mut pieces = Vec::new();
-    let mut results = false;
-    let mut words = Gathered::default();
-    let mut any = false;
-    match &message.content {
-        Content::Nothing => {}
-        Content::Text(text) => {
-            words.push(text, keep);
-            any = true;
-        }
-        Content::Blocks(blocks) => {
-            for block in blocks {
-                match block {
-                    Err(text) => {
-                        words.push(text, keep);
-                        any = true;
-                    }
-                    Ok(block) if block.kind.text() == "tool_result" => {
-                        results = true;
-                        *placeholders += u64::from(matches!(&block.content, Content::Text(t) if t == PLACEHOLDER));
-                        let item = client_item(Gathered::result(&block.content, keep), Kind::Result(0));
-                        pieces.push(Piece { raw: Raw::Result(hash(&[block.tool_use_id.text()])), item, mark: 0 });
-                    }
-                    Ok(block) => {
-                        words.user(block, keep);
-                        any = true;
-                    }
-                }
-            }
-        }
-    }
-    if any {
-        pieces.push(Piece { raw: Raw::User, item: client_item(words, Kind::User), mark: 0 });
-    }
-    (pieces, results)
-}
-
-/// The blocks of an assistant record.
-fn output_pieces(message: &Message<'_>, keep: bool) -> Vec<Piece> {
-    let text_piece = |text: &str| {
-        let text_kept = if keep { text.to_owned() } else { String::new() };
-        Piece {
-            raw: Raw::Text,
-            item: Item { bytes: text.len() as u64, text: text_kept, ..Item::new(Kind::Text) },
-            mark: mark("text", text),
-        }
-    };
-    match &message.content {
-        Content::Nothing => Vec::new(),
-        Content::Text(text) => vec![text_piece(text)],
-        Content::Blocks(blocks) => blocks
-            .iter()
-            .filter_map(|block| {
-                let block = match block {
-                    Err(text) => return Some(text_piece(text)),
-                    Ok(block) => block,
-                };
-                match block.kind.text() {
-                    "text" => Some(text_piece(block.text.text())),
-                    "thinking" | "redacted_thinking" => {
-                        let item = Item { bytes: block.thinking.text().len() as u64, ..Item::new(Kind::Thinking) };
-                        Some(Piece { raw: Raw::Thinking, item, mark: mark("thinking", block.thinking.text()) })
-                    }
-                    "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                        let input = block.input.map_or("", |i| i.get());
-                        let mut text = String::new();
-                        if keep {
-                            strings_of(input, &mut text);
-                        }
-                        let name = block.name.get().unwrap_or("(unnamed)").to_owned();
-                        let item = Item { bytes: (input.len() + name.len()) as u64, text, ..Item::new(Kind::Use(0)) };
-                        let mark = block.id.get().map_or_else(|| mark(&name, input), |id| mark("id", id));
-                        Some(Piece { raw: Raw::Use(hash(&[block.id.text()]), name), item, mark })
-                    }
-                    _ => None,
-                }
-            })
-            .collect(),
-    }
-}
-
-fn mark(kind: &str, content: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (kind, content).hash(&mut hasher);
-    hasher.finish()
 }

@@ -3,8 +3,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::super::super::lenient::{Content, Count, Flag, Object, Str, strings_of};
-use super::super::super::media::{IMAGE_TOKENS, image_tokens};
+use super::super::super::lenient::{Content, Flag, Object, Str, strings_of};
+use super::super::super::media::image_tokens;
+use super::super::content::{Block, Gathered};
+use super::super::usage::RawUsage;
 
 /// A line. `toolUseResult` is left out on purpose: it is not what the model saw.
 #[derive(Debug, Default, Deserialize)]
@@ -53,149 +55,9 @@ pub struct Message<'a> {
     pub usage: Object<RawUsage>,
 }
 
-/// A content block; which fields it has depends on `type`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    pub kind: Str<'a>,
-    #[serde(borrow)]
-    pub text: Str<'a>,
-    #[serde(borrow)]
-    pub thinking: Str<'a>,
-    #[serde(borrow)]
-    pub id: Str<'a>,
-    #[serde(borrow)]
-    pub name: Str<'a>,
-    #[serde(borrow)]
-    pub input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub tool_use_id: Str<'a>,
-    #[serde(borrow)]
-    pub content: Content<'a, Inner<'a>>,
-    #[serde(borrow)]
-    pub source: Object<Source<'a>>,
-}
-
-/// A block inside a tool result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Inner<'a> {
-    #[serde(borrow, rename = "type")]
-    pub kind: Str<'a>,
-    #[serde(borrow)]
-    pub text: Str<'a>,
-    #[serde(borrow)]
-    pub tool_name: Str<'a>,
-    #[serde(borrow)]
-    pub source: Object<Source<'a>>,
-}
-
-/// Where an image comes from.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Source<'a> {
-    #[serde(borrow)]
-    pub data: Str<'a>,
-}
-
-impl Source<'_> {
-    fn tokens(source: &Object<Self>) -> u64 {
-        source.0.as_ref().and_then(|s| s.data.get()).map_or(IMAGE_TOKENS, image_tokens)
-    }
-}
-
-/// `message.usage`.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-pub struct RawUsage {
-    pub input_tokens: Count,
-    pub cache_creation_input_tokens: Count,
-    pub cache_read_input_tokens: Count,
-    pub output_tokens: Count,
-    pub cache_creation: Object<CacheCreation>,
-}
-
-/// Tokens written to the cache by TTL.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-pub struct CacheCreation {
-    pub ephemeral_5m_input_tokens: Count,
-    pub ephemeral_1h_input_tokens: Count,
-}
-
-impl Copy for Object<CacheCreation> {}
-
 /// The record, or `None` when the text is not an object that reads as one.
 pub fn parse(text: &str) -> Option<Record<'_>> {
     serde_json::from_str::<Object<Record<'_>>>(text).ok()?.0
-}
-
-/// What some content holds.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Gathered {
-    /// UTF-8 bytes of text.
-    pub bytes: u64,
-    /// Tokens of images.
-    pub fixed: u64,
-    /// Whether there is anything but text.
-    pub mixed: bool,
-    /// The text, its pieces separated by line ends as the API shows them; empty unless wanted.
-    pub text: String,
-}
-
-impl Gathered {
-    /// Adds a piece of text.
-    pub fn push(&mut self, text: &str, keep: bool) {
-        self.bytes += text.len() as u64;
-        if keep {
-            if !self.text.is_empty() {
-                self.text.push('\n');
-            }
-            self.text.push_str(text);
-        }
-    }
-
-    fn image(&mut self, tokens: u64) {
-        self.fixed += tokens;
-        self.mixed = true;
-    }
-
-    /// The content of a tool result.
-    pub fn result(content: &Content<'_, Inner<'_>>, keep: bool) -> Self {
-        let mut all = Self::default();
-        match content {
-            Content::Nothing => {}
-            Content::Text(text) => all.push(text, keep),
-            Content::Blocks(blocks) => {
-                for block in blocks {
-                    match block {
-                        Err(text) => all.push(text, keep),
-                        Ok(block) => match block.kind.text() {
-                            "image" | "document" => all.image(Source::tokens(&block.source)),
-                            "tool_reference" => {
-                                all.push(block.tool_name.text(), keep);
-                                all.mixed = true;
-                            }
-                            _ => {
-                                all.push(block.text.text(), keep);
-                                all.mixed |= block.text.0.is_none();
-                            }
-                        },
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    /// A block of a user's message that is no tool result.
-    pub fn user(&mut self, block: &Block<'_>, keep: bool) {
-        match block.kind.text() {
-            "image" | "document" => self.image(Source::tokens(&block.source)),
-            _ => self.push(block.text.text(), keep),
-        }
-    }
 }
 
 /// Attachments that the client puts into the context; the others are notes to itself or to its user.

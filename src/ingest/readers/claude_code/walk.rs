@@ -3,12 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::super::FileReport;
-use super::super::super::normal::{Call, Item, Kind, Part, arrange, hash};
-use super::chains::{Body, Chain, Node, Piece, Raw};
-use super::record::RawUsage;
-use crate::trace::Usage;
-
-const HOUR_MS: i64 = 3_600_000;
+use super::super::super::normal::{Call, Part, hash};
+use super::super::content::Piece;
+use super::super::pairing::pair;
+use super::super::usage::{HOUR_MS, RawUsage};
+use super::chains::{Body, Chain, Node};
 
 /// A part in the making.
 #[derive(Default)]
@@ -90,7 +89,7 @@ impl Open {
         let call = &mut self.calls[index];
         call.records += 1;
         if let Some(raw) = raw {
-            let (usage, hour) = disjoint(raw);
+            let (usage, hour) = raw.disjoint();
             call.usage = Some(usage).filter(|u| u.prompt() > 0);
             call.complete = stopped;
             // A call that writes nothing keeps the TTL of the one before it, for a hit must not shorten it.
@@ -118,73 +117,14 @@ impl Open {
             agent: chain.agent.clone(),
             sub_agent: chain.sub_agent,
             number: *number,
+            base_bytes: None,
             uses: Vec::new(),
             calls,
         };
         *number += 1;
-        let mut used_in: Vec<usize> = Vec::new();
-        let mut by_id: HashMap<u128, Vec<u32>> = HashMap::new();
-        let mut inputs = Vec::new();
-        for (i, (input, output)) in pieces.into_iter().enumerate() {
-            inputs.push(input);
-            for Piece { raw, mut item, .. } in output {
-                if let Raw::Use(id, name) = raw {
-                    let index = part.uses.len() as u32;
-                    part.uses.push(name);
-                    used_in.push(i);
-                    by_id.entry(id).or_default().push(index);
-                    item.kind = Kind::Use(index);
-                }
-                part.calls[i].output.push(item);
-            }
-        }
-        inputs.push(pending);
-        let mut answered = vec![false; part.uses.len()];
-        let calls = part.calls.len();
-        let mut arriving: Vec<Vec<Item>> = (0..=calls).map(|_| Vec::new()).collect();
-        for (i, input) in inputs.into_iter().enumerate() {
-            for Piece { raw, mut item, .. } in input {
-                let mut at = i;
-                if let Raw::Result(id) = raw {
-                    // Ids that occur again are paired in turn.
-                    let found = by_id.get(&id).and_then(|uses| uses.iter().copied().find(|&u| !answered[u as usize]));
-                    if let Some(index) = found {
-                        answered[index as usize] = true;
-                        item.kind = Kind::Result(index);
-                        // A result that the log writes before its use was sent after it all the same.
-                        at = at.max(used_in[index as usize] + 1);
-                    } else {
-                        report.orphan_results += 1;
-                        item.kind = Kind::User;
-                    }
-                }
-                arriving[at].push(item);
-            }
-        }
-        report.orphan_uses += answered.iter().filter(|a| !**a).count() as u64;
-        for (call, mut input) in part.calls.iter_mut().zip(arriving) {
-            arrange(&mut input);
-            call.input = input;
-        }
+        let orphans = pair(&mut part, pieces, pending);
+        report.orphan_uses += orphans.uses.len() as u64;
+        report.orphan_results += orphans.results.len() as u64;
         parts.push(part);
     }
-}
-
-/// Usage with disjoint fields, and whether anything was written for an hour.
-///
-/// Where the split by TTL does not sum to the total, the hour's part counts up to the total and the rest is 5 minutes.
-fn disjoint(raw: &RawUsage) -> (Usage, bool) {
-    let n = |c: super::super::super::lenient::Count| c.0.unwrap_or(0);
-    let split = raw.cache_creation.0.unwrap_or_default();
-    let (minutes, hour) = (n(split.ephemeral_5m_input_tokens), n(split.ephemeral_1h_input_tokens));
-    let total = raw.cache_creation_input_tokens.0.unwrap_or(minutes + hour);
-    let hour = hour.min(total);
-    let usage = Usage {
-        input: n(raw.input_tokens),
-        cache_read: n(raw.cache_read_input_tokens),
-        cache_write_5m: total - hour,
-        cache_write_1h: hour,
-        output: n(raw.output_tokens),
-    };
-    (usage, hour > 0)
 }

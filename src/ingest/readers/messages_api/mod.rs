@@ -1,0 +1,395 @@
+//! Logs of the Messages API: request/response pairs as proxies and gateways write them, LiteLLM's payloads, bare bodies, bare messages.
+//!
+//! Every request repeats its history, so the conversations are put together again from the common prefixes of the requests: [`regroup`].
+
+mod answer;
+mod message;
+mod regroup;
+mod wire;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::input::Input;
+use super::super::lenient::Object;
+use super::super::normal::{Asked, hash, short};
+use super::super::records::{Refusal, each_record};
+use super::super::{FileReport, Options, time};
+use super::content::CacheControl;
+use super::{Format, Head, Parsed};
+use answer::{Reply, reply};
+use message::{Marks, Msg, Role};
+use regroup::{Exchange, regroup};
+use wire::{Body, Line, Message, Sent, elements, moment, object, unwrapped};
+
+/// Request/response logs of the Messages API.
+pub struct MessagesApi;
+
+impl Format for MessagesApi {
+    fn name(&self) -> &'static str {
+        "messages_api"
+    }
+
+    fn what(&self) -> &'static str {
+        "Messages API logs (pairs of request and response, claude-trace, LiteLLM payloads, bodies with messages)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        // Other formats that have `messages` too, by what else they hold.
+        let others = ["info", "trajectory_format", "samples", "eval", "sessionId", "projectHash", "instance_id", "history", "trajectory"];
+        head.objects().iter().any(|o| {
+            let pair = (o.has("request") && o.has("response")) || (o.has("request_body") && o.has("response_body"));
+            let payload = (o.has("call_type") && o.has("startTime")) || o.has("standard_logging_object");
+            let body = o.has("messages") && !others.iter().any(|k| o.has(k));
+            let message = o.has("content") && matches!(o.text("role"), Some("user" | "assistant" | "system" | "tool")) && !o.has("kind");
+            pair || payload || body || message
+        })
+    }
+
+    fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
+        let mut log = Log::new(options.needs.find);
+        each_record(input.elements(), options.limits, report, &mut |text, _| log.record(text));
+        log.end_of_messages();
+        report.duplicates += log.duplicates;
+        report.repaired += log.repaired;
+        for kind in &log.ignored {
+            report.ignore(kind);
+        }
+        let placeholders: u64 = log.messages.iter().map(|m| m.placeholders).sum();
+        let notes = [
+            (log.unzoned, "timestamps without a zone were taken as UTC"),
+            (log.redacted, "requests are redacted: only their usage counts, and what they hold is taken as client text"),
+            (log.cache_hits, "requests were answered from the gateway's own cache: no provider billed them, their usage is left out"),
+            (placeholders, "results are the client's own placeholder for a cleared one; an earlier request may hold the original"),
+        ];
+        for (n, what) in notes.into_iter().filter(|&(n, _)| n > 0) {
+            report.note(format!("{n} {what}"));
+        }
+        Parsed { parts: regroup(&log.messages, log.exchanges, report), documents: Vec::new() }
+    }
+
+    fn assumed_base(&self) -> u32 {
+        // Only where neither system prompt nor tools are in the log: a short prompt and a handful of tools.
+        3_000
+    }
+}
+
+/// Where and when a request was sent.
+#[derive(Default)]
+struct Context {
+    at: Option<time::Instant>,
+    session: Option<String>,
+    /// Whether the record shows the request as it was sent (a LiteLLM payload does not).
+    whole: bool,
+    /// Whether the request is one that was sent, and no mere list of messages.
+    sent: bool,
+}
+
+/// A log as it is read.
+struct Log {
+    keep: bool,
+    messages: Vec<Msg>,
+    by_hash: HashMap<u128, u32>,
+    /// By the hash of a message's JSON, so that what every request repeats is parsed once.
+    by_text: HashMap<u128, (u32, Marks)>,
+    bases: HashMap<u128, (u128, u64, Marks)>,
+    exchanges: Vec<Exchange>,
+    by_key: HashMap<u128, usize>,
+    /// Bare messages in a row.
+    loose: Vec<u32>,
+    file_session: Option<String>,
+    ignored: Vec<String>,
+    duplicates: u64,
+    repaired: u64,
+    unzoned: u64,
+    redacted: u64,
+    cache_hits: u64,
+}
+
+/// What LiteLLM writes in the place of a message.
+const REDACTED: &str = "redacted-by-litellm";
+
+impl Log {
+    fn new(keep: bool) -> Self {
+        Self {
+            keep,
+            messages: Vec::new(),
+            by_hash: HashMap::new(),
+            by_text: HashMap::new(),
+            bases: HashMap::new(),
+            exchanges: Vec::new(),
+            by_key: HashMap::new(),
+            loose: Vec::new(),
+            file_session: None,
+            ignored: Vec::new(),
+            duplicates: 0,
+            repaired: 0,
+            unzoned: 0,
+            redacted: 0,
+            cache_hits: 0,
+        }
+    }
+
+    fn record(&mut self, text: &str) -> Result<(), Refusal> {
+        if let Some(line) = object::<Line<'_>>(text) {
+            self.line(&line, text);
+            return Ok(());
+        }
+        // Keys that occur twice in an object: the last value counts, as in most JSON readers.
+        let whole = serde_json::from_str::<Value>(text).map_err(|_| Refusal::Syntax)?.to_string();
+        let line = object::<Line<'_>>(&whole).ok_or(Refusal::Syntax)?;
+        self.repaired += 1;
+        self.line(&line, &whole);
+        Ok(())
+    }
+
+    fn line(&mut self, line: &Line<'_>, text: &str) {
+        if let Some(inner) = line.standard_logging_object {
+            if let Some(line) = object::<Line<'_>>(inner.get()) {
+                return self.line(&line, inner.get());
+            }
+        }
+        let session = line.trace_id.get().or(line.session_id.get()).map(str::to_owned);
+        let session = session.or_else(|| line.metadata.0.as_ref().and_then(wire::Metadata::session));
+        if let Some(request) = line.request.or(line.request_body).filter(|r| r.get().starts_with(['{', '"'])) {
+            self.pair(line, &unwrapped(request.get()), session);
+        } else if !line.call_type.text().is_empty() || (line.start_time.is_some() && line.response.is_some()) {
+            self.payload(line, text, session);
+        } else if line.messages.is_some() {
+            self.end_of_messages();
+            let Some(body) = object::<Body<'_>>(text) else { return };
+            let at = moment(line.timestamp.or(line.created_at));
+            let sent = body.model.get().is_some()
+                || line.max_tokens.0.is_some()
+                || [body.system, body.tools, line.response].iter().any(Option::is_some);
+            let reply = reply(line.response, self.keep);
+            self.exchange(&body, Context { at, session, whole: sent, sent }, reply);
+        } else if line.role.0.is_some() && line.content.is_some() {
+            let (id, _) = self.message(text);
+            self.loose.extend(id);
+        } else if let Some(Ok(lines)) = line.data.map(|d| serde_json::from_str::<Vec<&RawValue>>(d.get())) {
+            for raw in lines {
+                match object::<Line<'_>>(raw.get()) {
+                    Some(line) => self.line(&Line { data: None, ..line }, raw.get()),
+                    None => self.ignored.push("(unnamed)".to_owned()),
+                }
+            }
+        } else {
+            self.ignored.push(line.kind.text().chars().take(64).collect());
+        }
+    }
+
+    /// A request and its response, each in a wrapper of its own or bare.
+    fn pair(&mut self, line: &Line<'_>, request: &str, session: Option<String>) {
+        let Some(sent) = object::<Sent<'_>>(request) else {
+            self.ignored.push("request".to_owned());
+            return;
+        };
+        let given = sent.body.filter(|_| sent.messages.is_none()).map(|b| unwrapped(b.get()));
+        let body = given.as_deref().unwrap_or(request);
+        let parsed = object::<Body<'_>>(body).filter(|b| b.messages.is_some());
+        let Some(parsed) = parsed.filter(|_| !sent.url.text().contains("count_tokens")) else {
+            self.ignored.push("other_request".to_owned());
+            return;
+        };
+        let at = moment(sent.timestamp.or(sent.created_at).or(line.timestamp).or(line.created_at).or(line.start_time));
+        let mut session = session.or_else(|| parsed.metadata.0.as_ref().and_then(wire::Metadata::session));
+        if session.is_none() && line.logged_at.is_some() {
+            // claude-trace writes a file for each run of the client.
+            let file = self.file_session.get_or_insert_with(|| format!("file {}", short(hash(&[request]))));
+            session = Some(file.clone());
+        }
+        let reply = reply(line.response.or(line.response_body), self.keep);
+        self.exchange(&parsed, Context { at, session, whole: true, sent: true }, reply);
+    }
+
+    /// LiteLLM's payload.
+    fn payload(&mut self, line: &Line<'_>, text: &str, session: Option<String>) {
+        let Some(body) = object::<Body<'_>>(text) else { return };
+        let context = Context { at: moment(line.start_time), session, whole: false, sent: true };
+        if line.status.text() == "failure" {
+            self.exchange(&body, context, Reply::Failed);
+            return;
+        }
+        let mut reply = reply(line.response, self.keep);
+        if matches!(reply, Reply::Missing) && (line.prompt_tokens.0.is_some() || line.metadata.0.is_some()) {
+            reply = Reply::Answer(Box::default());
+        }
+        if let Reply::Answer(answer) = &mut reply {
+            answer.id = line.id.get().map(str::to_owned).or(answer.id.take());
+            let stated = line.metadata.0.as_ref().and_then(|m| m.usage_object.0);
+            let totals = super::usage::RawUsage {
+                prompt_tokens: line.prompt_tokens,
+                completion_tokens: line.completion_tokens,
+                ..super::usage::RawUsage::default()
+            };
+            let totals = Some(totals).filter(|t| t.prompt_tokens.0.is_some());
+            answer.usage = stated.filter(|u| u.disjoint().0.prompt() > 0).or(answer.usage).or(totals);
+            if line.cache_hit.0 {
+                self.cache_hits += 1;
+                answer.usage = None;
+            }
+        }
+        self.exchange(&body, context, reply);
+    }
+
+    /// The message's number; `None` when it is no message.
+    fn message(&mut self, raw: &str) -> (Option<u32>, Marks) {
+        let key = hash(&[raw]);
+        if let Some(&(id, marks)) = self.by_text.get(&key) {
+            return (Some(id), marks);
+        }
+        let Some(message) = object::<Message<'_>>(raw) else { return (None, Marks::default()) };
+        let (msg, marks) = Msg::new(&message, self.keep);
+        // Two messages may be the same to the recognition and differ in what they hold (a reminder more, a result cleared).
+        let sizes: Vec<_> = msg.pieces.iter().map(|p| (p.item.bytes, p.item.fixed)).collect();
+        let exact = format!("{:032x} {sizes:?} {:?} {:?}", msg.hash, msg.id, msg.usage.map(|u| u.disjoint().0));
+        let id = *self.by_hash.entry(hash(&[&exact])).or_insert_with(|| {
+            self.messages.push(msg);
+            self.messages.len() as u32 - 1
+        });
+        self.by_text.insert(key, (id, marks));
+        (Some(id), marks)
+    }
+
+    /// Hash, bytes and breakpoints of a system prompt or of tool definitions.
+    fn base(&mut self, raw: Option<&RawValue>) -> Option<(u128, u64, Marks)> {
+        let raw = raw.map(RawValue::get).filter(|r| *r != "null")?;
+        let key = hash(&[raw]);
+        if let Some(&known) = self.bases.get(&key) {
+            return Some(known);
+        }
+        let mut marks = Marks::default();
+        let mut shown = Vec::new();
+        if raw.starts_with('[') {
+            for element in elements(raw).unwrap_or_default() {
+                let Ok(mut value) = serde_json::from_str::<Value>(element.get()) else { continue };
+                if let Some(control) = value.as_object_mut().and_then(|o| o.remove("cache_control")) {
+                    let control = serde_json::from_str::<Object<CacheControl>>(&control.to_string()).ok().and_then(|o| o.0);
+                    marks.add(control.as_ref());
+                }
+                match value.get("text").and_then(Value::as_str) {
+                    // A header that the API takes out before the prompt is made; it differs from request to request.
+                    Some(text) if text.starts_with("x-anthropic-billing-header") => {}
+                    Some(text) => shown.push(text.to_owned()),
+                    None => shown.push(value.to_string()),
+                }
+            }
+        } else {
+            shown.push(unwrapped(raw).into_owned());
+        }
+        let parts: Vec<&str> = shown.iter().map(String::as_str).collect();
+        let base = (hash(&parts), shown.iter().map(|s| s.len() as u64).sum(), marks);
+        self.bases.insert(key, base);
+        Some(base)
+    }
+
+    fn exchange(&mut self, body: &Body<'_>, context: Context, reply: Reply) {
+        if matches!(reply, Reply::Failed) {
+            self.ignored.push("failed_request".to_owned());
+            return;
+        }
+        self.unzoned += u64::from(context.at.is_some_and(|a| !a.zoned));
+        let mut marks = Marks::default();
+        marks.add(body.cache_control.0.as_ref());
+        let mut messages = Vec::new();
+        let raw = body.messages.map_or("", RawValue::get);
+        for raw in elements(raw).unwrap_or_default() {
+            let (id, more) = self.message(raw.get());
+            marks.join(more);
+            messages.extend(id);
+        }
+        let redacted = messages.is_empty() || (messages.len() == 1 && raw.contains(REDACTED));
+        let answer = match reply {
+            Reply::Answer(answer) => Some(*answer),
+            _ => None,
+        };
+        if redacted {
+            if answer.as_ref().is_none_or(|a| a.usage.is_none()) {
+                self.ignored.push("empty_request".to_owned());
+                return;
+            }
+            self.redacted += 1;
+            messages.clear();
+        }
+        let system = self.base(body.system);
+        let tools = self.base(body.tools);
+        for (.., more) in [system, tools].iter().flatten() {
+            marks.join(*more);
+        }
+        // System messages at the head are the system prompt.
+        let head = messages.iter().take_while(|&&m| self.messages[m as usize].role == Role::System).count();
+        let head: Vec<u32> = messages.drain(..head).collect();
+        let head_bytes: u64 = head.iter().map(|&m| self.messages[m as usize].bytes()).sum();
+        let system_hash = match head.as_slice() {
+            [] => system.map(|s| s.0),
+            head => {
+                let parts: Vec<String> = head.iter().map(|&m| format!("{:032x}", self.messages[m as usize].hash)).collect();
+                Some(hash(&parts.iter().map(String::as_str).collect::<Vec<_>>()))
+            }
+        };
+        let shown = system.is_some() || tools.is_some() || !head.is_empty();
+        let base_bytes = (shown || (context.whole && !redacted))
+            .then(|| system.map_or(0, |s| s.1) + tools.map_or(0, |t| t.1) + head_bytes);
+        let exchange = Exchange {
+            key: 0,
+            prompt: 0,
+            at_ms: context.at.map(|a| a.ms),
+            session: context.session,
+            model: answer.as_ref().and_then(|a| a.model.clone()).or(body.model.get().map(str::to_owned)),
+            system_hash,
+            tools_hash: tools.map(|t| t.0),
+            base_bytes,
+            sent: context.sent,
+            asked: if context.whole { asked(body.context_management) } else { Asked::Unknown },
+            marks,
+            redacted,
+            messages,
+            answer,
+        };
+        self.add(exchange);
+    }
+
+    fn add(&mut self, mut exchange: Exchange) {
+        exchange.identify(&self.messages);
+        match self.by_key.get(&exchange.key) {
+            Some(&known) => {
+                self.duplicates += 1;
+                let known = &mut self.exchanges[known];
+                if known.answer.is_none() {
+                    known.answer = exchange.answer;
+                }
+            }
+            None => {
+                self.by_key.insert(exchange.key, self.exchanges.len());
+                self.exchanges.push(exchange);
+            }
+        }
+    }
+
+    /// Makes a conversation of the bare messages so far.
+    fn end_of_messages(&mut self) {
+        let messages = std::mem::take(&mut self.loose);
+        if messages.is_empty() {
+            return;
+        }
+        let head = messages.iter().take_while(|&&m| self.messages[m as usize].role == Role::System).count();
+        let bytes: u64 = messages[..head].iter().map(|&m| self.messages[m as usize].bytes()).sum();
+        self.add(Exchange {
+            messages: messages[head..].to_vec(),
+            base_bytes: (head > 0).then_some(bytes),
+            ..Exchange::default()
+        });
+    }
+}
+
+/// What a request asks of context editing.
+fn asked(raw: Option<&RawValue>) -> Asked {
+    let Some(raw) = raw else { return Asked::Nothing };
+    match serde_json::from_str::<Value>(raw.get()) {
+        Ok(value) if value["edits"].as_array().is_some_and(|e| !e.is_empty()) => Asked::Edits(value.to_string()),
+        _ => Asked::Nothing,
+    }
+}
