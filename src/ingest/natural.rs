@@ -6,7 +6,7 @@
 //!
 //! Only these become `flush_above` on a request, so that they happen under every config; reads are never copied. Three causes need none:
 //! what the TTL, a model switch or the lookback takes away comes out of the replay's own rules, so that another TTL can be tried on the
-//! same log.
+//! same log. And what the provider's own clearing took away is no natural invalidation: the replay decides anew what is cleared.
 
 use super::normal::{Call, Item, Kind};
 use crate::price::Catalogue;
@@ -54,7 +54,7 @@ impl Caching {
     }
 
     /// What a request left in the cache.
-    fn held(self, usage: Usage) -> u64 {
+    pub fn held(self, usage: Usage) -> u64 {
         match self {
             Self::Unseen => 0,
             Self::Entries => usage.cache_read + usage.cache_write_5m + usage.cache_write_1h,
@@ -169,7 +169,10 @@ fn appended_positions(before: &Call, now: &Call) -> usize {
 fn cause(before: &Call, now: &Call, gap: Option<i64>, ttl: i64, caching: Caching) -> Cause {
     let differ = |a: Option<u128>, b: Option<u128>| a.zip(b).is_some_and(|(a, b)| a != b);
     let shrank = before.usage.zip(now.usage).is_some_and(|(a, b)| b.prompt() < a.prompt());
-    if before.model.is_some() && now.model.is_some() && before.model != now.model {
+    let cleared = |call: &Call| call.applied.map_or(0, |a| a.cleared_tool_uses);
+    if cleared(now) > cleared(before) {
+        Cause::Cleared
+    } else if before.model.is_some() && now.model.is_some() && before.model != now.model {
         Cause::ModelChanged
     } else if differ(before.tools_hash, now.tools_hash) {
         Cause::ToolsChanged
@@ -213,6 +216,9 @@ pub fn natural(calls: &[Call], base: u64) -> Natural {
         let cause = cause(before, now, gap, ttls[i - 1], caching);
         let billed_tokens = tokens.min(caching.missed(b));
         seen.invalidations.push(NaturalInvalidation { request: i as u32, cause, tokens, billed_tokens, read: b.cache_read, gap_ms: gap });
+        if cause == Cause::Cleared {
+            continue;
+        }
         seen.flush[i] = if matches!(cause, Cause::TtlExpired | Cause::ModelChanged | Cause::LookbackExceeded) {
             // The replay empties the cache by itself. Where the provider still served most of system prompt and tools, kept warm by other
             // sessions, that is nearer; no entry is dropped for it.

@@ -10,5 +10,5 @@ mod resolve;
 
 pub use catalogue::{Catalogue, Model, Ttl};
 pub use patch::{Window, parse_ttl};
-pub use prices::{PricePatch, Prices, Tier};
+pub use prices::{PricePatch, Prices, Tier, UnitPrices};
 pub use resolve::{ModelNote, Origin, Overrides, PriceError, resolve, resolve_trace};

@@ -1,6 +1,8 @@
 //! Results as bytes: CSV, JSON and the terminal's answer. Nothing here writes a file.
 
 mod answer;
+mod bill;
+mod bill_table;
 pub mod csv;
 pub mod json;
 pub mod number;
@@ -8,4 +10,6 @@ pub mod plot;
 mod table;
 
 pub use answer::{Headline, answer};
+pub use bill::{BillCheck, Difference, PricedCause, Side, Why, bill, by_session};
+pub use bill_table::{bill_line, bill_table};
 pub use table::replay_table;

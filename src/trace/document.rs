@@ -100,6 +100,8 @@ pub enum Cause {
     MessagesChanged,
     /// More positions were appended than the provider walks back for an entry.
     LookbackExceeded,
+    /// The provider's own clearing, in a log that was recorded with it.
+    Cleared,
     /// The log does not show why.
     #[serde(other)]
     Unknown,
@@ -107,13 +109,14 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, in the order of tables.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::TtlExpired,
         Self::ModelChanged,
         Self::ToolsChanged,
         Self::SystemChanged,
         Self::MessagesChanged,
         Self::LookbackExceeded,
+        Self::Cleared,
         Self::Unknown,
     ];
 
@@ -126,6 +129,7 @@ impl Cause {
             Self::SystemChanged => "system_changed",
             Self::MessagesChanged => "messages_changed",
             Self::LookbackExceeded => "lookback_exceeded",
+            Self::Cleared => "cleared",
             Self::Unknown => "unknown",
         }
     }
