@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use cleartune::ingest::{FileReport, Ingest};
+use cleartune::report::sizes_line;
 use cleartune::trace::Document;
 use cleartune::workload;
 use serde_json::{Value, json};
@@ -81,6 +82,9 @@ impl SourceArgs {
         }
         let ingested = ingest.finish();
         eprint!("{}", table(&ingested.reports));
+        if let Some(line) = sizes_line(&ingested.reports) {
+            eprintln!("{line}");
+        }
         if ingested.documents.is_empty() {
             match ingested.reports.iter().find_map(|r| Some((&r.name, r.error.as_ref()?))) {
                 Some((name, error)) if ingested.reports.len() == 1 => bail!("{name}: {error}"),

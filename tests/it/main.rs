@@ -3,6 +3,7 @@
 // Figures that are copied through a computation have to come out the same to the bit; cases are easier to read by value.
 #![allow(clippy::float_cmp, clippy::needless_pass_by_value)]
 
+mod bill;
 mod cli;
 mod config;
 mod golden;
@@ -10,6 +11,7 @@ mod ingest_broken;
 mod ingest_claude_code;
 mod ingest_real;
 mod models;
+mod natural;
 mod prices;
 mod random;
 mod replay;
