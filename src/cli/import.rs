@@ -12,6 +12,8 @@ use cleartune::trace::{Document, to_line};
 use super::output::{self, OutputSet};
 use super::source::SourceArgs;
 
+const OUTPUT: &str = "Output";
+
 /// Turn logs into content-free traces: only counts, hashes and tool names leave.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  cleartune import ~/.claude/projects --out my.trace.jsonl\n  cleartune sweep my.trace.jsonl")]
@@ -19,13 +21,13 @@ pub struct ImportArgs {
     #[command(flatten)]
     pub source: SourceArgs,
     /// Trace file to write, or - for standard output; compressed when its name ends in .gz.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
     pub out: PathBuf,
     /// Replace tool names by hashes, too.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub hash_names: bool,
     /// Exit with 1 if any record or file was skipped.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
 }
 

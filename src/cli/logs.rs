@@ -1,8 +1,11 @@
 //! Flags of every command that reads logs.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, ValueEnum};
 use cleartune::ingest::{AgentFilter, NeedOptions, Options};
 use cleartune::trace::Refetch;
+use serde_json::{Value, json};
 
 /// Reading logs
 #[derive(Debug, Clone, Args)]
@@ -56,6 +59,23 @@ fn refetch(text: &str) -> Result<(String, Refetch), String> {
 }
 
 impl LogArgs {
+    /// What was asked, for the manifest.
+    pub fn asked(&self) -> Value {
+        let refetch: BTreeMap<&str, Refetch> = self.refetch.iter().map(|(tool, class)| (tool.as_str(), *class)).collect();
+        let agent = match self.agent {
+            Agent::All => "all",
+            Agent::Main => "main",
+            Agent::Sub => "sub",
+        };
+        json!({
+            "agent": agent,
+            "find_needs": !self.no_needs,
+            "need_bytes": self.need_bytes,
+            "need_distinct": self.need_distinct,
+            "refetch": refetch,
+        })
+    }
+
     /// The library's options.
     pub fn options(&self) -> Options {
         Options {

@@ -11,6 +11,7 @@ mod manifest;
 mod models;
 pub mod output;
 mod progress;
+mod read_report;
 mod replay;
 mod settings;
 mod source;

@@ -16,6 +16,8 @@ use super::output;
 use super::settings::{ConfigArg, SettingsArgs};
 use super::source::SourceArgs;
 
+const OUTPUT: &str = "Output";
+
 /// One config, request by request
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -40,19 +42,19 @@ pub struct ReplayArgs {
     settings: SettingsArgs,
 
     /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = OUTPUT)]
     format: Format,
 
     /// Every request in the table, however long it gets
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     all: bool,
 
     /// Draw context size over requests, with and without clearing, into this PNG
-    #[arg(long, value_name = "FILE.png")]
+    #[arg(long, value_name = "FILE.png", help_heading = OUTPUT)]
     plot: Option<PathBuf>,
 
     /// Which transcript to draw, by id [default: the first]
-    #[arg(long, value_name = "ID", requires = "plot")]
+    #[arg(long, value_name = "ID", requires = "plot", help_heading = OUTPUT)]
     plot_transcript: Option<String>,
 }
 

@@ -81,7 +81,7 @@ impl SourceArgs {
             inputs.extend(read(&mut ingest, entry)?);
         }
         let ingested = ingest.finish();
-        eprint!("{}", table(&ingested.reports));
+        eprint!("{}", super::read_report::table(&ingested.reports));
         if let Some(line) = sizes_line(&ingested.reports) {
             eprintln!("{line}");
         }
@@ -266,56 +266,4 @@ impl<R: Read> Read for Tee<R> {
         self.sha.update(&out[..n]);
         Ok(n)
     }
-}
-
-/// How many skipped records are listed a file.
-const LISTED: usize = 5;
-
-/// The reports as a table of one line a file, each with what was skipped below it.
-pub fn table(reports: &[FileReport]) -> String {
-    let mut out = String::new();
-    let width = reports.iter().filter(|r| r.error.is_none()).map(|r| r.name.chars().count()).max().unwrap_or(4).clamp(4, 60);
-    if reports.iter().any(|r| r.error.is_none()) {
-        let _ = writeln!(
-            out,
-            "{:width$}  {:11} {:>7} {:>8} {:>6} {:>5} {:>6} {:>7} {:>8} {:>5}",
-            "file", "format", "records", "requests", "usage", "uses", "needs", "skipped", "repaired", "dupl."
-        );
-    }
-    for r in reports {
-        if let Some(error) = &r.error {
-            let _ = writeln!(out, "{}: {error}", r.name);
-            continue;
-        }
-        let _ = writeln!(
-            out,
-            "{:width$}  {:11} {:>7} {:>8} {:>6} {:>5} {:>6} {:>7} {:>8} {:>5}",
-            tail(&r.name, width),
-            r.format.unwrap_or("?"),
-            r.records,
-            r.requests,
-            r.requests_with_usage,
-            r.tool_uses,
-            r.needs,
-            r.skipped_records,
-            r.repaired,
-            r.duplicates
-        );
-        for skip in r.skipped.iter().take(LISTED) {
-            let _ = writeln!(out, "    line {}: {}", skip.line, skip.why);
-        }
-        if r.skipped_records > LISTED as u64 {
-            let _ = writeln!(out, "    and {} more", r.skipped_records - LISTED as u64);
-        }
-        for note in &r.notes {
-            let _ = writeln!(out, "    note: {note}");
-        }
-    }
-    out
-}
-
-/// The end of a long name, which tells files apart better than its start.
-fn tail(name: &str, width: usize) -> String {
-    let n = name.chars().count();
-    if n <= width { name.to_owned() } else { format!("…{}", name.chars().skip(n - width + 1).collect::<String>()) }
 }

@@ -11,9 +11,10 @@ use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
 use cleartune::replay::replay;
 use cleartune::report::plot::{self, ContextView, SweepView};
-use cleartune::report::{Headline, answer, bill, bill_line, by_session, csv, json};
+use cleartune::report::{self, Headline, answer, bill, bill_line, by_session, csv};
 use cleartune::sweep::{Grid, Outcome, Profile, Transcript, run as run_sweep};
 use cleartune::trace::Trace;
+use serde_json::json;
 
 use super::axes::AxesArgs;
 use super::manifest::{Manifest, manifest};
@@ -21,6 +22,8 @@ use super::output::{self, OutputSet};
 use super::progress;
 use super::settings::{ConfigArg, SettingsArgs};
 use super::source::{Loaded, SourceArgs};
+
+const RESULTS: &str = "Results";
 
 /// Every config of a grid over every transcript, and the answer
 #[derive(Debug, Args)]
@@ -33,7 +36,7 @@ pub struct SweepArgs {
     source: SourceArgs,
 
     /// Folder for the results [default: results/NAME of the first source]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = RESULTS)]
     out: Option<PathBuf>,
 
     #[command(flatten)]
@@ -46,11 +49,11 @@ pub struct SweepArgs {
     settings: SettingsArgs,
 
     /// Threads [default: one a core]; changes no byte of the results
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = RESULTS)]
     threads: Option<u16>,
 
     /// Exit with 1 if any record of the sources had to be skipped
-    #[arg(long)]
+    #[arg(long, help_heading = RESULTS)]
     strict: bool,
 }
 
@@ -88,8 +91,8 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let bill = bill_of(&loaded, &transcripts)?;
     let headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref(), bill);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
-    set.write("sweep.json", &json::sweep(env!("CARGO_PKG_VERSION"), &outcome, choice.as_ref()))?;
-    let asked = args.axes.asked();
+    set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, choice.as_ref()))?;
+    let asked = json!({"grid": args.axes.asked(), "logs": args.source.log.asked()});
     let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid };
     set.write("manifest.json", &manifest(&facts))?;
     for (name, png) in pictures(&headline, &transcripts, &outcome, choice.as_ref())? {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::json;
 
+use super::natural::Natural;
 use super::needs::Quotations;
 use super::normal::{Call, Item, Kind, Part, hash, short};
 use super::options::default_refetch;
-use super::sizes::{default_bytes_per_token, SizeReport, main_model, size};
-use super::natural::Natural;
+use super::sizes::{SizeReport, default_bytes_per_token, main_model, size};
 use super::{AgentFilter, FileReport, HeldOut, Options, natural};
 use crate::trace::{Block, Cause, Document, RequestDoc, SCHEMA, ToolDoc};
 
@@ -207,7 +207,13 @@ pub fn note_cache(report: &mut FileReport) {
         ));
     }
     for (&cause, n) in &report.invalidations.clone() {
-        report.note(format!("invalidations, {}: {}, {} tokens of which {} were paid for again", cause.name(), n.requests, n.tokens, n.billed_tokens));
+        report.note(format!(
+            "invalidations, {}: {}, {} tokens of which {} were paid for again",
+            cause.name(),
+            n.requests,
+            n.tokens,
+            n.billed_tokens
+        ));
     }
     if report.kept_warm > 0 {
         report.note(format!(

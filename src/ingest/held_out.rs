@@ -115,17 +115,20 @@ impl Rates {
         };
         for _ in 0..3 {
             let r = rates;
-            let mut outputs = steps.clone().filter(|s| s.complete).map(|s| {
-                (s.output_tokens as f64 - f64::from(s.output_uses) * USE_OVERHEAD, s.output_bytes)
-            });
+            let mut outputs = steps
+                .clone()
+                .filter(|s| s.complete)
+                .map(|s| (s.output_tokens as f64 - f64::from(s.output_uses) * USE_OVERHEAD, s.output_bytes));
             rates.output = ratio(r.output, &mut outputs);
-            let mut results = steps.clone().filter(|s| s.user_bytes == 0 && s.image_tokens == 0).map(|s| {
-                (s.growth as f64 - r.of_output(s) - f64::from(s.results) * RESULT_OVERHEAD, s.result_bytes)
-            });
+            let mut results = steps
+                .clone()
+                .filter(|s| s.user_bytes == 0 && s.image_tokens == 0)
+                .map(|s| (s.growth as f64 - r.of_output(s) - f64::from(s.results) * RESULT_OVERHEAD, s.result_bytes));
             rates.result = ratio(r.result, &mut results);
-            let mut users = steps.clone().filter(|s| s.image_tokens == 0).map(|s| {
-                (s.growth as f64 - r.of_output(s) - r.of_results(s) - USER_OVERHEAD, s.user_bytes)
-            });
+            let mut users = steps
+                .clone()
+                .filter(|s| s.image_tokens == 0)
+                .map(|s| (s.growth as f64 - r.of_output(s) - r.of_results(s) - USER_OVERHEAD, s.user_bytes));
             rates.user = ratio(r.user, &mut users);
         }
         rates

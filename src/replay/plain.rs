@@ -228,14 +228,8 @@ impl Engine {
         if caches(row.prompt_tokens) {
             self.cache.write(cache, when);
         }
-        row.cost_usd = prices.cost(
-            row.prompt_tokens,
-            row.uncached,
-            row.cache_read,
-            row.cache_write,
-            row.output_tokens,
-            ttl > Cache::DEFAULT_TTL_MS,
-        );
+        row.cost_usd =
+            prices.cost(row.prompt_tokens, row.uncached, row.cache_read, row.cache_write, row.output_tokens, ttl > Cache::DEFAULT_TTL_MS);
         self.before.clone_from(&history.cleared);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::number::{percent, short, usd};
+use super::number::{count, percent, short, usd};
 use crate::decide::{Choice, Spread, Verdict};
 use crate::sweep::{ConfigRow, Outcome};
 
@@ -107,8 +107,7 @@ fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&
             format!("half save {} to {}, the extremes {} and {}", percent(s.lower), percent(s.upper), percent(s.worst), percent(s.best)),
         );
         let part = |n: usize, what: &str| (n > 0).then(|| format!("{n} of {} {what}", s.transcripts));
-        let parts: Vec<String> =
-            [part(s.dearer, "cost more than without clearing"), part(s.unchanged, "are unchanged")].into_iter().flatten().collect();
+        let parts: Vec<String> = [part(s.dearer, "cost more"), part(s.unchanged, "are unchanged")].into_iter().flatten().collect();
         if !parts.is_empty() {
             put("", parts.join(", "));
         }
@@ -136,8 +135,4 @@ fn saving(row: &ConfigRow, none: &ConfigRow) -> String {
 fn dearer(row: &ConfigRow, none: &ConfigRow) -> String {
     let more = row.totals.cost_usd / none.totals.cost_usd - 1.0;
     if more.abs() < 0.0005 { "costs the same".to_owned() } else { format!("costs {} more", percent(more)) }
-}
-
-fn count(n: u64, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

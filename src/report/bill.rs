@@ -57,7 +57,8 @@ pub enum Why {
     SmallShortfall,
     /// The replay's cache gives another amount, though the log shows nothing unusual.
     CacheModel,
-    /// Prompt tokens billed as input, which the replay writes (or the reverse): the last tokens of a prompt go uncached.
+    /// Prompt tokens billed as input, which the replay writes (or the reverse), and reads the next time: the last tokens of a prompt go
+    /// uncached.
     Uncached,
     /// The request wrote for five minutes and for an hour, or its price tier differs.
     WritePrice,
@@ -96,6 +97,9 @@ pub struct Difference {
     pub requests: u64,
     /// Replayed less recorded, USD. The differences of a check sum to that of its costs.
     pub usd: f64,
+    /// The last request that it was seen at, while they are counted.
+    #[serde(skip)]
+    pub(super) last: usize,
 }
 
 /// Natural invalidations of one cause with their price.
@@ -142,16 +146,18 @@ impl BillCheck {
         (self.recorded.cost_usd > 0.0).then(|| self.replayed.cost_usd / self.recorded.cost_usd - 1.0)
     }
 
-    fn differ(&mut self, why: Why, usd: f64) {
+    /// Adds `usd` at request `at`; a request counts once for a cause that it shows twice.
+    fn differ(&mut self, why: Why, usd: f64, at: usize) {
         if usd == 0.0 {
             return;
         }
         match self.differences.iter_mut().find(|d| d.why == why) {
             Some(known) => {
-                known.requests += 1;
+                known.requests += u64::from(known.last != at);
                 known.usd += usd;
+                known.last = at;
             }
-            None => self.differences.push(Difference { why, requests: 1, usd }),
+            None => self.differences.push(Difference { why, requests: 1, usd, last: at }),
         }
     }
 
@@ -252,8 +258,12 @@ fn compare(doc: &Document, trace: &Trace, settings: &Settings, report: &Report) 
         });
         let of = prices.at(row.prompt_tokens);
         let write = if one_hour { of.cache_write_1h } else { of.cache_write };
-        let before = i.checked_sub(1).and_then(|i| doc.requests[i].usage).map(|u| caching.held(u));
-        let reads = why_reads(&usage, before, request.kept_warm, request.invalidation_cause);
+        let before = i.checked_sub(1).and_then(|i| doc.requests[i].usage);
+        let reads = match before {
+            // The replay's entry spans the whole prompt that wrote it, the recorded one ends before its uncached tokens.
+            Some(b) if usage.cache_read == caching.held(b) && row.cache_read == b.prompt() => Why::Uncached,
+            _ => why_reads(&usage, before.map(|b| caching.held(b)), request.kept_warm, request.invalidation_cause),
+        };
         let parts = [
             (Why::Sizes, difference(row.prompt_tokens, usage.prompt()) * write),
             (Why::Output, difference(row.output_tokens, usage.output) * of.output),
@@ -262,11 +272,11 @@ fn compare(doc: &Document, trace: &Trace, settings: &Settings, report: &Report) 
         ];
         let explained: f64 = parts.iter().map(|(_, usd)| usd / 1e6).sum();
         for (why, usd) in parts {
-            check.differ(why, usd / 1e6);
+            check.differ(why, usd / 1e6, i);
         }
         let rest = row.cost_usd - recorded - explained;
         // Less than a billionth of a dollar is rounding.
-        check.differ(Why::WritePrice, if rest.abs() < 1e-9 { 0.0 } else { rest });
+        check.differ(Why::WritePrice, if rest.abs() < 1e-9 { 0.0 } else { rest }, i);
     }
     for one in natural_invalidations(doc) {
         let (i, row): (usize, &Row) = (one.request as usize, &report.requests[one.request as usize]);

@@ -108,7 +108,12 @@ mod tests {
             requests_with_usage: 20,
             recorded: Side { prompt_tokens: 1_234_567, cost_usd: recorded, ..Side::default() },
             replayed: Side { prompt_tokens: 1_234_567, cost_usd: replayed, ..Side::default() },
-            differences: vec![Difference { why: Why::Invalidation(Cause::LookbackExceeded), requests: 1, usd: replayed - recorded }],
+            differences: vec![Difference {
+                why: Why::Invalidation(Cause::LookbackExceeded),
+                requests: 1,
+                usd: replayed - recorded,
+                last: 0,
+            }],
             invalidations: vec![PricedCause { cause: Cause::TtlExpired, requests: 2, tokens: 98_765, usd: 0.5 }],
             ..BillCheck::default()
         }

@@ -2,20 +2,29 @@
 
 /// Tokens or counts with three significant digits: `999`, `40k`, `1.25M`.
 pub fn short(n: f64) -> String {
-    let (value, unit) = match n.abs() {
-        a if a >= 999_500_000.0 => (n / 1e9, "G"),
-        a if a >= 999_500.0 => (n / 1e6, "M"),
-        a if a >= 999.5 => (n / 1e3, "k"),
-        _ => (n, ""),
-    };
-    let digits = match value.abs() {
-        a if a >= 99.95 => 0,
-        a if a >= 9.995 => 1,
-        _ => 2,
-    };
-    let text = format!("{value:.digits$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text}{unit}")
+    short_to(n, 3)
+}
+
+/// A number in short with up to `digits` significant digits: `950`, `1.2k`, `40k`, `1.2M`.
+pub fn short_to(n: f64, digits: usize) -> String {
+    if !n.is_finite() {
+        return "n/a".to_owned();
+    }
+    let units = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T")];
+    let texts = units.map(|(unit, name)| (significant(n.abs() / unit, digits), name));
+    // 999,999 rounds to 1000k: the next unit says 1M.
+    let fits = texts.iter().position(|(text, _)| text.parse::<f64>().is_ok_and(|v| v < 1000.0)).unwrap_or(units.len() - 1);
+    let (text, name) = &texts[fits];
+    let sign = if n < 0.0 && text != "0" { "-" } else { "" };
+    format!("{sign}{text}{name}")
+}
+
+/// Plain decimal with at most `digits` significant digits (whole numbers keep all of theirs) and no trailing zeros.
+fn significant(v: f64, digits: usize) -> String {
+    let whole = if v > 0.0 { libm::log10(v).floor() as i32 + 1 } else { 1 };
+    let decimals = (digits as i32 - whole).clamp(0, 9) as usize;
+    let text = format!("{v:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// USD with at least two decimals and at least three significant digits.
@@ -39,6 +48,11 @@ pub fn percent(share: f64) -> String {
     if p.abs() >= 9.95 || p == 0.0 { format!("{p:.0} %") } else { format!("{p:.1} %") }
 }
 
+/// `1 request`, `2 requests`.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,7 +70,7 @@ mod tests {
             (999_499.0, "999k"),
             (1_250_000.0, "1.25M"),
             (-168_153.0, "-168k"),
-            (2.5e9, "2.5G"),
+            (2.5e9, "2.5B"),
         ];
         for (n, text) in cases {
             assert_eq!(short(n), text);

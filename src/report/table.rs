@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::number::{percent, short, usd};
+use super::number::{count, percent, short, usd};
 use crate::replay::{Report, Row, RowKind};
 
 /// Rows shown of a long replay: the first ones, every row where something happens, and the last.
@@ -15,7 +15,7 @@ pub fn replay_table(report: &Report, all: bool) -> String {
     let head = ["request", "prompt", "cleared", "freed", "read", "written", "broken", "fetched", "missing", "cost"];
     line(&mut out, &head.map(str::to_owned));
     let long = !all && report.requests.len() > PLAIN_ROWS;
-    let mut left_out = 0;
+    let mut left_out = 0_u64;
     for (i, row) in report.requests.iter().enumerate() {
         let quiet = row.newly_cleared == 0 && row.refetched == 0 && row.lost + row.unmet == 0;
         if long && quiet && i != 0 && i + 1 != report.requests.len() {
@@ -30,13 +30,17 @@ pub fn replay_table(report: &Report, all: bool) -> String {
     let share = if t.prompt_tokens == 0 { 0.0 } else { t.cache_read_tokens as f64 / t.prompt_tokens as f64 };
     let _ = writeln!(
         out,
-        "{} requests, {} of them to fetch {} results again; {} lost, {} unmet needs",
-        t.requests, t.refetch_requests, t.refetches, t.lost_needs, t.unmet_needs
+        "{}, {} of them to fetch {} again; {} lost, {} unmet",
+        count(t.requests, "request"),
+        t.refetch_requests,
+        count(t.refetches, "result"),
+        count(t.lost_needs, "need"),
+        t.unmet_needs
     );
     let _ = writeln!(
         out,
-        "{} clear events freed {} tokens; {} broke the cache and cost it {} tokens",
-        t.clear_events,
+        "{} freed {} tokens; {} broke the cache, which gave {} tokens less",
+        count(t.clear_events, "clear event"),
         short(t.freed_tokens as f64),
         t.cache_invalidations,
         short(t.invalidated_tokens as f64)
@@ -72,9 +76,9 @@ fn cells(row: &Row) -> [String; 10] {
     ]
 }
 
-fn skipped(out: &mut String, left_out: &mut usize) {
+fn skipped(out: &mut String, left_out: &mut u64) {
     if *left_out > 0 {
-        let _ = writeln!(out, "{:>7}  ({} requests at which nothing is cleared or missing)", "…", left_out);
+        let _ = writeln!(out, "{:>7}  ({} at which nothing is cleared or missing)", "…", count(*left_out, "request"));
         *left_out = 0;
     }
 }

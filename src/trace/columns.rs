@@ -175,9 +175,9 @@ impl Trace {
             if request.ttl_ms.is_some_and(|ttl| ttl < 0) {
                 return Err(TraceError::new(format!("requests[{i}].ttl_ms"), "is negative; write milliseconds, such as 300000"));
             }
-            let model = trace.model_index(request.model.as_deref()).ok_or_else(|| {
-                TraceError::new(format!("requests[{i}].model"), "is one model too many; at most 65534 others are held")
-            })?;
+            let model = trace
+                .model_index(request.model.as_deref())
+                .ok_or_else(|| TraceError::new(format!("requests[{i}].model"), "is one model too many; at most 65534 others are held"))?;
             trace.requests.push(Request {
                 at_ms: request.at_ms,
                 input,

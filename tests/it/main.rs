@@ -15,6 +15,7 @@ mod natural;
 mod prices;
 mod random;
 mod replay;
+mod replay_rules;
 mod shared;
 mod sweep;
 mod trace;

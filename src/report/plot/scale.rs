@@ -1,5 +1,7 @@
 //! Axes: values to pixels, round ticks, and numbers as people read them.
 
+use crate::report::number;
+
 /// How values are spread along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Spread {
@@ -137,30 +139,9 @@ fn nice_step(raw: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= raw * (1.0 - 1e-9)).unwrap_or(10.0 * power)
 }
 
-/// A number in short: `950`, `1.2k`, `40k`, `1.2M`, with up to `digits` significant digits.
+/// A number in short (see [`number::short_to`]), in signs that the bundled font has.
 pub(super) fn short(value: f64, digits: usize) -> String {
-    if !value.is_finite() {
-        return "n/a".to_owned();
-    }
-    let units = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T")];
-    let size = value.abs();
-    for (i, (unit, name)) in units.iter().enumerate() {
-        let text = significant(size / unit, digits);
-        // 999,999 rounds to 1000k: the next unit says 1M.
-        if text.parse::<f64>().is_ok_and(|v| v < 1000.0) || i == units.len() - 1 {
-            let sign = if value < 0.0 && text != "0" { "\u{2013}" } else { "" };
-            return format!("{sign}{text}{name}");
-        }
-    }
-    unreachable!("the last unit takes every value")
-}
-
-/// Plain decimal with at most `digits` significant digits (whole numbers keep all of theirs) and no trailing zeros.
-fn significant(v: f64, digits: usize) -> String {
-    let whole = if v > 0.0 { libm::log10(v).floor() as i32 + 1 } else { 1 };
-    let decimals = (digits as i32 - whole).clamp(0, 9) as usize;
-    let text = format!("{v:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    number::short_to(value, digits).replace('-', "\u{2013}")
 }
 
 /// US dollars: `$0.12`, `$3.40`, `$12k`; `step` is the distance to the next value shown, 0 if there is none.

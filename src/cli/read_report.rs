@@ -1,0 +1,134 @@
+//! What was read of each file and what was skipped, for standard error, within 80 columns.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use cleartune::ingest::FileReport;
+
+/// More files than this are summed up by format, and only those with trouble are named.
+const LINES: usize = 24;
+/// How many skipped records are listed a file.
+const SKIPS: usize = 5;
+/// Width of the first column.
+const NAME: usize = 32;
+
+/// The reports as a table: a line a file, or a line a format where there are many files, and below it whatever was skipped.
+pub fn table(reports: &[FileReport]) -> String {
+    let mut out = String::new();
+    let (read, failed): (Vec<_>, Vec<_>) = reports.iter().partition(|r| r.error.is_none());
+    if !read.is_empty() {
+        let mut lines: Vec<(String, Counts)> = Vec::new();
+        if read.len() <= LINES {
+            lines.extend(read.iter().map(|r| (tail(&r.name), Counts::of(r))));
+        } else {
+            let mut formats: BTreeMap<&str, (usize, Counts)> = BTreeMap::new();
+            for report in &read {
+                let (files, counts) = formats.entry(report.format.unwrap_or("?")).or_default();
+                *files += 1;
+                counts.add(&Counts::of(report));
+            }
+            lines.extend(formats.into_iter().map(|(format, (files, counts))| (format!("{files} files of {format}"), counts)));
+        }
+        let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(4);
+        let head = ["requests", "usage", "uses", "needs", "skipped"];
+        let _ = writeln!(out, "{:width$}  {:>8} {:>7} {:>7} {:>7} {:>7}", "file", head[0], head[1], head[2], head[3], head[4]);
+        for (name, c) in lines {
+            let cells = [c.requests, c.usage, c.uses, c.needs, c.skipped];
+            let _ = writeln!(out, "{name:width$}  {:>8} {:>7} {:>7} {:>7} {:>7}", cells[0], cells[1], cells[2], cells[3], cells[4]);
+        }
+    }
+    let mut troubles: Vec<String> = Vec::new();
+    for report in &read {
+        troubles.extend(trouble(report, read.len() <= LINES));
+    }
+    troubles.extend(failed.iter().map(|r| format!("{}: {}", r.name, r.error.as_deref().unwrap_or_default())));
+    let more = troubles.len().saturating_sub(4 * LINES);
+    for text in troubles.iter().take(4 * LINES) {
+        let _ = writeln!(out, "{text}");
+    }
+    if more > 0 {
+        let _ = writeln!(out, "and {more} more files or records with trouble");
+    }
+    out
+}
+
+/// What a reader has to know of one file besides its line; of many files only what was lost.
+fn trouble(report: &FileReport, all: bool) -> Vec<String> {
+    let name = tail(&report.name);
+    let mut out: Vec<String> =
+        report.skipped.iter().take(SKIPS).map(|skip| format!("{name}: line {} skipped: {}", skip.line, skip.why)).collect();
+    if report.skipped_records > SKIPS as u64 {
+        out.push(format!("{name}: and {} more records skipped", report.skipped_records - SKIPS as u64));
+    }
+    if all {
+        let counts = [(report.repaired, "records repaired"), (report.duplicates, "duplicates merged")];
+        out.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{name}: {n} {what}")));
+        out.extend(report.notes.iter().map(|note| format!("{name}: {note}")));
+    }
+    out
+}
+
+#[derive(Default)]
+struct Counts {
+    requests: u64,
+    usage: u64,
+    uses: u64,
+    needs: u64,
+    skipped: u64,
+}
+
+impl Counts {
+    fn of(r: &FileReport) -> Self {
+        Self { requests: r.requests, usage: r.requests_with_usage, uses: r.tool_uses, needs: r.needs, skipped: r.skipped_records }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.usage += other.usage;
+        self.uses += other.uses;
+        self.needs += other.needs;
+        self.skipped += other.skipped;
+    }
+}
+
+/// The end of a long name, which tells files apart better than its start.
+fn tail(name: &str) -> String {
+    let n = name.chars().count();
+    if n <= NAME { name.to_owned() } else { format!("…{}", name.chars().skip(n - NAME + 1).collect::<String>()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(i: u64, skipped: u64) -> FileReport {
+        FileReport {
+            name: format!("a/rather/long/folder/of/sessions/{i}.jsonl"),
+            format: Some("claude_code"),
+            requests: 10 + i,
+            skipped_records: skipped,
+            skipped: (0..skipped.min(9)).map(|line| cleartune::ingest::Skipped { line, why: "is cut".to_owned() }).collect(),
+            ..FileReport::default()
+        }
+    }
+
+    #[test]
+    fn few_files_have_a_line_each() {
+        let text = table(&[report(1, 0), report(2, 7), FileReport::failed("x.bin", "looks like bytes")]);
+        assert!(text.contains("1.jsonl") && text.contains("2.jsonl") && text.contains("x.bin: looks like bytes"), "{text}");
+        assert_eq!(text.matches("skipped: is cut").count(), 5);
+        assert!(text.contains("and 2 more records skipped"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn many_files_are_summed_up() {
+        let mut reports: Vec<FileReport> = (0..500).map(|i| report(i, u64::from(i == 77))).collect();
+        let text = table(&reports);
+        assert!(text.contains("500 files of claude_code") && text.contains("line 0 skipped"), "{text}");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        reports.extend((0..500).map(|i| FileReport::failed(&format!("{i}.bin"), "looks like bytes")));
+        let text = table(&reports);
+        assert!(text.lines().count() < 110 && text.contains("more files or records with trouble"), "{text}");
+    }
+}
