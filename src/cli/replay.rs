@@ -148,7 +148,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let mut assumed = None;
     for document in &loaded.documents {
         let trace = Trace::from_document(document).with_context(|| format!("transcript {}", document.id))?;
-        let (settings, note) = stated.settings(trace.model.as_deref())?;
+        let (settings, note) = stated.settings_of(&trace)?;
         if note.is_assumed() {
             assumed.get_or_insert(note);
         }
@@ -186,7 +186,7 @@ fn draw(
             .with_context(|| format!("--plot-transcript: no transcript {id:?}; the first is {:?}", documents[0].id))?,
     };
     let trace = Trace::from_document(&documents[index])?;
-    let (mut settings, _) = stated.settings(trace.model.as_deref())?;
+    let (mut settings, _) = stated.settings_of(&trace)?;
     let knobs = settings.edit.take().map_or_else(Knobs::none, Knobs::api);
     let none = replay(&trace, &settings);
     let title = format!("transcript {}", trace.id);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use cleartune::policy::{self, Config, Settings};
-use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve};
+use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve, resolve_trace};
+use cleartune::trace::Trace;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -75,12 +76,23 @@ impl SettingsArgs {
 }
 
 impl Stated {
-    /// The settings of a trace that names `model`, and where its prices come from.
+    /// The settings of requests of `model`, where no trace is at hand, and where its prices come from.
     ///
     /// # Errors
     /// The user named a model that is unknown.
+    #[allow(dead_code)]
     pub fn settings(&self, model: Option<&str>) -> anyhow::Result<(Settings, ModelNote)> {
         Ok(resolve(&self.config, &self.overrides, model, Catalogue::shipped())?)
+    }
+}
+
+impl Stated {
+    /// The settings of a trace, those of every model that it names included, and where its prices come from.
+    ///
+    /// # Errors
+    /// The user named a model that is unknown.
+    pub fn settings_of(&self, trace: &Trace) -> anyhow::Result<(Settings, ModelNote)> {
+        Ok(resolve_trace(&self.config, &self.overrides, trace, Catalogue::shipped())?)
     }
 }
 

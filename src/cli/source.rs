@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use cleartune::ingest::{FileReport, Ingest};
+use cleartune::report::sizes_line;
 use cleartune::trace::Document;
 use cleartune::workload;
 use serde_json::{Value, json};
@@ -127,6 +128,9 @@ impl SourceArgs {
         // A single source that cannot be used has its say in the error.
         if !(ingested.documents.is_empty() && ingested.reports.len() == 1 && ingested.reports[0].error.is_some()) {
             eprint!("{}", super::read_report::table(&ingested.reports));
+        }
+        if let Some(line) = sizes_line(&ingested.reports) {
+            eprintln!("{line}");
         }
         if ingested.documents.is_empty() {
             match ingested.reports.iter().find_map(|r| Some((&r.name, r.error.as_ref()?))) {

@@ -12,7 +12,7 @@ use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
 use cleartune::replay::replay;
 use cleartune::report::plot::{self, ContextView, SweepView};
-use cleartune::report::{self, Headline, answer, csv, number};
+use cleartune::report::{self, Headline, answer, bill, bill_line, by_session, csv, number};
 use cleartune::sweep::{Grid, Outcome, Profile, Transcript, run as run_sweep};
 use cleartune::trace::Trace;
 use serde_json::json;
@@ -103,7 +103,8 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     }
 
     let choice = decide::choose(&outcome);
-    let headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref());
+    let bill = bill_of(&loaded, &transcripts)?;
+    let headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref(), bill);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
     set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, choice.as_ref()))?;
     for (name, png) in pictures(&headline, &transcripts, &outcome, choice.as_ref())? {
@@ -136,7 +137,7 @@ fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Result<
     let mut notes = Vec::with_capacity(loaded.documents.len());
     for document in &loaded.documents {
         let trace = Trace::from_document(document).with_context(|| format!("transcript {}", document.id))?;
-        let (settings, note) = stated.settings(trace.model.as_deref())?;
+        let (settings, note) = stated.settings_of(&trace)?;
         transcripts.push(Transcript { trace, settings });
         notes.push(note);
     }
@@ -161,7 +162,21 @@ fn replay_all(transcripts: &[Transcript], grid: &Grid, stop: &AtomicBool, set: &
     Ok(outcome)
 }
 
-fn headline(loaded: &Loaded, transcripts: &[Transcript], notes: &[ModelNote], outcome: &Outcome, choice: Option<&Choice>) -> Headline {
+/// How the replay without clearing compares with what was billed.
+fn bill_of(loaded: &Loaded, transcripts: &[Transcript]) -> anyhow::Result<Option<String>> {
+    let billed = loaded.documents.iter().zip(transcripts).filter(|(doc, _)| doc.requests.iter().any(|r| r.usage.is_some()));
+    let checks = billed.map(|(doc, t)| bill(doc, &t.settings)).collect::<Result<Vec<_>, _>>()?;
+    Ok(bill_line(&by_session(&checks)))
+}
+
+fn headline(
+    loaded: &Loaded,
+    transcripts: &[Transcript],
+    notes: &[ModelNote],
+    outcome: &Outcome,
+    choice: Option<&Choice>,
+    bill: Option<String>,
+) -> Headline {
     let mut sessions: Vec<&str> = transcripts.iter().map(|t| t.trace.session.as_str()).collect();
     sessions.sort_unstable();
     sessions.dedup();
@@ -179,6 +194,7 @@ fn headline(loaded: &Loaded, transcripts: &[Transcript], notes: &[ModelNote], ou
             let note = note.to_string();
             format!("{}{}{share}", note[..1].to_uppercase(), &note[1..])
         }),
+        bill,
         paste: choice
             .filter(|c| c.verdict != Verdict::DoNotClear)
             .and_then(|c| outcome.rows[c.row].knobs.edit.as_ref())

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::json;
 
+use super::natural::Natural;
 use super::needs::Quotations;
 use super::normal::{Call, Item, Kind, Part, hash, short};
 use super::options::default_refetch;
 use super::sizes::{SizeReport, default_bytes_per_token, main_model, size};
-use super::{AgentFilter, FileReport, Options, natural};
-use crate::trace::{Block, Document, RequestDoc, SCHEMA, ToolDoc};
+use super::{AgentFilter, FileReport, HeldOut, Options, natural};
+use crate::trace::{Block, Cause, Document, RequestDoc, SCHEMA, ToolDoc};
 
 /// Makes the document of one part; `None` when it is filtered out or an earlier file holds all its calls.
 pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options: &Options, report: &mut FileReport) -> Option<Document> {
@@ -31,18 +32,9 @@ pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options
             "no usage is recorded: sizes follow from bytes, and {assumed_base} tokens of system prompt and tools are assumed"
         ));
     }
-    let moved = natural::refresh(&mut part.calls);
-    if moved > 0 {
-        report.note(format!(
-            "{moved} gaps longer than the TTL did not empty the cache, so calls that are not in the log kept it; they count as the TTL"
-        ));
-    }
-    let (flush, seen) = natural::flushes(&part.calls, u64::from(base));
+    let seen = natural::natural(&part.calls, u64::from(base));
     let needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
-    report.warm_start_tokens += seen.warm_start_tokens;
-    report.natural_invalidations += seen.invalidations;
-    report.natural_invalidation_tokens += seen.invalidation_tokens;
-    report.expiries += seen.expiries;
+    report.count_natural(&seen);
     report.transcripts += 1;
     report.sub_agent_transcripts += u64::from(part.sub_agent);
 
@@ -64,7 +56,7 @@ pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options
         tools: tools(&part, options),
         requests: Vec::with_capacity(part.calls.len()),
     };
-    fill(&mut doc, &part, &flush, needs, report);
+    fill(&mut doc, &part, &seen, needs, report);
     merge(&mut report.sizes, sizes);
     Some(doc)
 }
@@ -124,14 +116,15 @@ pub fn start(calls: &[Call]) -> Option<i64> {
 }
 
 /// Writes the requests. Calls that an earlier file holds are no requests here; what they put into the context enters as client text.
-fn fill(doc: &mut Document, part: &Part, flush: &[Option<u64>], needs: Vec<Vec<u32>>, report: &mut FileReport) {
+fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, report: &mut FileReport) {
     let origin = start(&part.calls).unwrap_or(0);
     let mut at_ms = 0;
     let mut backwards = 0;
     let mut carried = 0;
     let mut inherited = 0;
     let mut present: HashSet<u32> = HashSet::new();
-    for ((call, flush), needs) in part.calls.iter().zip(flush).zip(needs) {
+    let causes: BTreeMap<usize, Cause> = seen.invalidations.iter().map(|n| (n.request as usize, n.cause)).collect();
+    for (i, (call, needs)) in part.calls.iter().zip(needs).enumerate() {
         if call.repeated {
             carried += tokens(&call.input) + tokens(&call.output);
             continue;
@@ -168,8 +161,11 @@ fn fill(doc: &mut Document, part: &Part, flush: &[Option<u64>], needs: Vec<Vec<u
             output,
             needs,
             // The first request that is left of a forked session finds its whole history warm; the replay can serve the base of it.
-            flush_above: if first { call.usage.map(|u| u.cache_read).filter(|&r| r > 0) } else { *flush },
+            flush_above: if first { call.usage.map(|u| u.cache_read).filter(|&r| r > 0) } else { seen.flush[i] },
             ttl_ms: call.ttl_ms,
+            model: call.model.clone().filter(|m| doc.model.as_ref() != Some(m)),
+            kept_warm: !first && seen.kept_warm[i],
+            invalidation_cause: causes.get(&i).copied().filter(|_| !first),
             usage: call.usage,
         });
     }
@@ -202,8 +198,39 @@ fn block(item: &Item, part: &Part, present: &mut HashSet<u32>) -> Block {
     }
 }
 
+/// Says what of the cache of a whole file a reader of the figures should know.
+pub fn note_cache(report: &mut FileReport) {
+    if report.requests_with_usage > 0 && report.usage.cache_read + report.usage.cache_write_5m + report.usage.cache_write_1h == 0 {
+        report.note("no request reads or writes the cache, by its usage; the replay caches all the same (see --cache mode=off)");
+        return;
+    }
+    if report.flushed_requests > 0 {
+        let dropped = report.flushed_requests - report.warm_starts.min(report.flushed_requests) - report.base_served;
+        report.note(format!(
+            "{} of {} requests carry flush_above: {dropped} natural invalidations, {} warm starts, {} that found only system prompt and tools",
+            report.flushed_requests, report.requests, report.warm_starts, report.base_served
+        ));
+    }
+    for (&cause, n) in &report.invalidations.clone() {
+        report.note(format!(
+            "invalidations, {}: {}, {} tokens of which {} were paid for again",
+            cause.name(),
+            n.requests,
+            n.tokens,
+            n.billed_tokens
+        ));
+    }
+    if report.kept_warm > 0 {
+        report.note(format!(
+            "{} gaps longer than the TTL did not empty the cache (kept_warm); at {} more was read than the log wrote, so other calls used it",
+            report.kept_warm, report.kept_warm_proven
+        ));
+    }
+}
+
 /// Says what of the sizes of a whole file a reader of the figures should know.
 pub fn note_sizes(report: &mut FileReport) {
+    report.sizes.held_out = HeldOut::of(&report.sizes.parts, report.sizes.input_bytes_per_token);
     let sizes = &report.sizes;
     let mut notes = Vec::new();
     if sizes.impossible_steps > 0 {

@@ -18,6 +18,7 @@
 //! Nothing here opens a file or prints, and no text of a log is in what comes out.
 
 mod assemble;
+mod held_out;
 mod input;
 mod lenient;
 mod media;
@@ -35,10 +36,12 @@ mod time;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 
+pub use held_out::{HeldOut, Step};
+pub use natural::{Caching, NaturalInvalidation, natural_invalidations};
 pub use needs::Quotations;
 pub use options::{AgentFilter, Limits, NeedOptions, Options, OwnText, default_refetch};
-pub use report::{FileReport, Skipped};
-pub use sizes::{SizeReport, Step, default_bytes_per_token};
+pub use report::{CauseCount, FileReport, Skipped};
+pub use sizes::{SizeReport, default_bytes_per_token};
 pub use time::{Instant, parse as parse_timestamp};
 
 use crate::trace::{Document, ToolDoc};
@@ -134,6 +137,7 @@ impl Ingest {
             }
         }
         assemble::note_sizes(&mut report);
+        assemble::note_cache(&mut report);
         if report.error.is_none() && self.documents.len() == before {
             nothing |= report.requests == 0 && report.duplicates == 0;
             report.note(match (nothing, report.requests) {

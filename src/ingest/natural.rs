@@ -1,119 +1,257 @@
-//! What the log shows of the cache: the warm start, and invalidations that no clearing caused.
+//! What the log shows of the cache: the warm start, and invalidations that no clearing caused, each with its cause.
 //!
 //! *Held* is what the previous request left in the cache (its read + written); *shortfall* = held − read. A shortfall of 1,000 tokens or
-//! more within the TTL is a natural invalidation and becomes `flush_above` on the request, so that it happens under every config. Only that:
-//! reads are never copied, and a shortfall after a gap longer than the TTL comes out of the replay's own clock, so that another TTL can be
-//! tried on the same log.
+//! more is a natural invalidation. Where the provider caches prefixes by itself no write is recorded: there the previous request left its
+//! whole prompt, and the threshold is 128, the step of such caches.
+//!
+//! Only these become `flush_above` on a request, so that they happen under every config; reads are never copied. Three causes need none:
+//! what the TTL, a model switch or the lookback takes away comes out of the replay's own rules, so that another TTL can be tried on the
+//! same log. And what the provider's own clearing took away is no natural invalidation: the replay decides anew what is cleared.
 
-use super::normal::Call;
+use super::normal::{Call, Item, Kind};
+use crate::price::Catalogue;
+use crate::trace::{Cause, Document, Usage};
 
-/// Shortfalls below this are noise of the provider (a parallel request, a moved breakpoint).
-pub const LEAST_SHORTFALL: u64 = 1000;
-/// TTL where the log states none.
+/// TTL where the log states none and the model is unknown.
 const DEFAULT_TTL_MS: i64 = 300_000;
 /// Drops no entry, and lets the provider serve the base: no prompt is longer.
-const NOTHING_DROPPED: u64 = u32::MAX as u64;
+pub const NOTHING_DROPPED: u64 = u32::MAX as u64;
+/// Positions that the provider walks back from a breakpoint, the breakpoint included.
+const LOOKBACK: usize = 20;
 
-/// What was seen in one part.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How the provider of a part caches, told by what it records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caching {
+    /// Nothing is ever read or written.
+    Unseen,
+    /// Writes are recorded: entries at breakpoints.
+    Entries,
+    /// Reads without any write: prefixes are cached by themselves.
+    Prefix,
+}
+
+impl Caching {
+    /// Told by the usage of all requests of a part.
+    pub fn of(usages: impl IntoIterator<Item = Option<Usage>>) -> Self {
+        let (mut read, mut written) = (0, 0);
+        for usage in usages.into_iter().flatten() {
+            read += usage.cache_read;
+            written += usage.cache_write_5m + usage.cache_write_1h;
+        }
+        match (read, written) {
+            (0, 0) => Self::Unseen,
+            (_, 0) => Self::Prefix,
+            _ => Self::Entries,
+        }
+    }
+
+    /// Shortfalls below this are noise of the provider (a parallel request, a moved breakpoint, the last incomplete step).
+    pub fn least_shortfall(self) -> u64 {
+        match self {
+            Self::Prefix => 128,
+            _ => 1000,
+        }
+    }
+
+    /// What a request left in the cache.
+    pub fn held(self, usage: Usage) -> u64 {
+        match self {
+            Self::Unseen => 0,
+            Self::Entries => usage.cache_read + usage.cache_write_5m + usage.cache_write_1h,
+            // Shorter prompts are not cached by any of these providers.
+            Self::Prefix => Some(usage.prompt()).filter(|&p| p >= 1024).unwrap_or(0),
+        }
+    }
+
+    /// Tokens of a request that were billed because the cache did not give them.
+    fn missed(self, usage: Usage) -> u64 {
+        match self {
+            Self::Prefix => usage.input,
+            _ => usage.cache_write_5m + usage.cache_write_1h,
+        }
+    }
+}
+
+/// A request to which the cache gave much less than it held, for a reason other than clearing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NaturalInvalidation {
+    /// Index of the request in its transcript.
+    pub request: u32,
+    /// Why.
+    pub cause: Cause,
+    /// Tokens that the cache gave less than it held.
+    pub tokens: u64,
+    /// Those of them that this request paid for at the write price (or the input price, where writes are free) instead of the read price.
+    pub billed_tokens: u64,
+    /// Tokens that it still gave.
+    pub read: u64,
+    /// Milliseconds since the previous request; `None` where the log tells no time.
+    pub gap_ms: Option<i64>,
+}
+
+/// The natural invalidations that a transcript carries, from a log or from a trace file, in order.
+///
+/// ```
+/// use cleartune::trace::{Cause, Document, RequestDoc, Usage};
+/// let usage = |cache_read, cache_write_5m| Some(Usage { cache_read, cache_write_5m, ..Usage::default() });
+/// let first = RequestDoc { usage: usage(0, 9_000), ..RequestDoc::default() };
+/// let late = RequestDoc { at_ms: 400_000, usage: usage(0, 9_500), invalidation_cause: Some(Cause::TtlExpired), ..first.clone() };
+/// let doc = Document { requests: vec![first, late], ..Document::default() };
+/// let found = cleartune::ingest::natural_invalidations(&doc);
+/// assert_eq!((found[0].request, found[0].tokens, found[0].gap_ms), (1, 9_000, Some(400_000)));
+/// ```
+pub fn natural_invalidations(doc: &Document) -> Vec<NaturalInvalidation> {
+    let caching = Caching::of(doc.requests.iter().map(|r| r.usage));
+    let pairs = doc.requests.iter().zip(doc.requests.iter().skip(1)).enumerate();
+    pairs
+        .filter_map(|(i, (before, now))| {
+            let (cause, a, b) = (now.invalidation_cause?, before.usage?, now.usage?);
+            let tokens = caching.held(a).saturating_sub(b.cache_read);
+            Some(NaturalInvalidation {
+                request: i as u32 + 1,
+                cause,
+                tokens,
+                billed_tokens: tokens.min(caching.missed(b)),
+                read: b.cache_read,
+                gap_ms: Some(now.at_ms - before.at_ms),
+            })
+        })
+        .collect()
+}
+
+/// What one part shows, call by call, and what has to be said of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Natural {
+    /// `flush_above` of every call.
+    pub flush: Vec<Option<u64>>,
+    /// Whether a call that is not in the log kept the cache warm before it.
+    pub kept_warm: Vec<bool>,
+    /// Those of them that read more than the previous call left: only another call can have written that.
+    pub kept_warm_proven: u64,
     /// Tokens that the first request read.
     pub warm_start_tokens: u64,
-    /// Shortfalls within the TTL.
-    pub invalidations: u64,
-    /// Their tokens.
-    pub invalidation_tokens: u64,
-    /// Shortfalls after a longer gap.
-    pub expiries: u64,
+    /// The invalidations; `request` is the index of the call.
+    pub invalidations: Vec<NaturalInvalidation>,
+    /// Invalidations whose request still read most of system prompt and tools, though the replay's rules leave nothing.
+    pub base_served: u64,
 }
 
-/// A request at which the cache gave much less than it held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shortfall {
-    /// Index of the call.
-    pub call: usize,
-    /// Tokens that it gave less.
-    pub tokens: u64,
-    /// Whether the gap before the call is longer than the TTL, which explains it.
-    pub expired: bool,
+/// TTL of the entries that each call leaves behind, milliseconds.
+fn ttls(calls: &[Call], caching: Caching) -> Vec<i64> {
+    let model = calls.iter().find_map(|c| c.model.as_deref());
+    // Only providers that cache by themselves have other defaults, and looking one up takes a while.
+    let known = model.filter(|_| caching == Caching::Prefix).and_then(|m| Catalogue::shipped().find(m));
+    let default = known.map_or(DEFAULT_TTL_MS, |m| m.ttl.default_ms());
+    let mut ttl = default;
+    let next = |call: &Call| {
+        ttl = call.ttl_ms.unwrap_or(if call.usage.is_some() { default } else { ttl });
+        ttl
+    };
+    calls.iter().map(next).collect()
 }
 
-/// Shortfalls of a part, of unknown usage none. A cause beyond expiry is for the reader of this list to name.
-pub fn shortfalls(calls: &[Call]) -> Vec<Shortfall> {
-    let mut out = Vec::new();
-    let mut ttl = DEFAULT_TTL_MS;
-    for (call, (before, now)) in calls.iter().zip(calls.iter().skip(1)).enumerate() {
-        ttl = before.ttl_ms.unwrap_or(if before.usage.is_some() { DEFAULT_TTL_MS } else { ttl });
-        let (Some(a), Some(b)) = (before.usage, now.usage) else { continue };
-        let tokens = held(a).saturating_sub(b.cache_read);
-        if tokens >= LEAST_SHORTFALL {
-            let expired = before.at_ms.zip(now.at_ms).is_some_and(|(a, b)| b - a > ttl);
-            out.push(Shortfall { call: call + 1, tokens, expired });
-        }
+/// Cache positions of the blocks between the last one of `before`'s prompt and the last one of `now`'s: a run of uses, or of results, is
+/// one.
+fn appended_positions(before: &Call, now: &Call) -> usize {
+    let runs = |items: &[Item]| {
+        let class = |i: &Item| match i.kind {
+            Kind::Use(_) => 1,
+            Kind::Result(_) => 2,
+            _ => 0,
+        };
+        let joined = items.windows(2).filter(|w| class(&w[0]) != 0 && class(&w[0]) == class(&w[1])).count();
+        items.len() - joined
+    };
+    runs(&before.output) + runs(&now.input)
+}
+
+/// The one cause of a shortfall at `now`. What changed the content comes first, for a longer TTL would not have helped then.
+fn cause(before: &Call, now: &Call, gap: Option<i64>, ttl: i64, caching: Caching) -> Cause {
+    let differ = |a: Option<u128>, b: Option<u128>| a.zip(b).is_some_and(|(a, b)| a != b);
+    let shrank = before.usage.zip(now.usage).is_some_and(|(a, b)| b.prompt() < a.prompt());
+    let cleared = |call: &Call| call.applied.map_or(0, |a| a.cleared_tool_uses);
+    if cleared(now) > cleared(before) {
+        Cause::Cleared
+    } else if before.model.is_some() && now.model.is_some() && before.model != now.model {
+        Cause::ModelChanged
+    } else if differ(before.tools_hash, now.tools_hash) {
+        Cause::ToolsChanged
+    } else if differ(before.system_hash, now.system_hash) {
+        Cause::SystemChanged
+    } else if now.messages_changed || shrank {
+        Cause::MessagesChanged
+    } else if gap.is_some_and(|gap| gap > ttl) {
+        Cause::TtlExpired
+    } else if caching == Caching::Entries && appended_positions(before, now) >= LOOKBACK {
+        Cause::LookbackExceeded
+    } else {
+        Cause::Unknown
     }
-    out
 }
 
-fn held(usage: crate::trace::Usage) -> u64 {
-    usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
-}
-
-/// Moves calls whose entries outlived their TTL: a hit after a longer gap shows that a call which the log does not hold (the client's own
-/// summaries and suggestions) refreshed them. The call before the gap then counts as that much later, so that the gap is the TTL, unless that
-/// opens a gap before it. The number of calls moved.
-pub fn refresh(calls: &mut [Call]) -> u64 {
-    let mut moved = 0;
-    let mut ttl = DEFAULT_TTL_MS;
-    for i in 1..calls.len() {
-        let before_ttl = ttl;
-        ttl = calls[i - 1].ttl_ms.unwrap_or(if calls[i - 1].usage.is_some() { DEFAULT_TTL_MS } else { ttl });
-        let (Some(a), Some(b)) = (calls[i - 1].usage, calls[i].usage) else { continue };
-        let (Some(then), Some(now)) = (calls[i - 1].at_ms, calls[i].at_ms) else { continue };
-        let alive = held(a) >= LEAST_SHORTFALL && b.cache_read + LEAST_SHORTFALL > held(a);
-        let later = now - ttl;
-        let opens = i >= 2 && calls[i - 2].at_ms.is_some_and(|at| later - at > before_ttl);
-        if alive && later > then && !opens {
-            calls[i - 1].at_ms = Some(later);
-            moved += 1;
-        }
-    }
-    moved
-}
-
-/// `flush_above` of every call, and what was seen. Sizes must be set; `base`: tokens of system prompt and tools.
-pub fn flushes(calls: &[Call], base: u64) -> (Vec<Option<u64>>, Natural) {
-    let mut flush = vec![None; calls.len()];
-    let mut seen = Natural::default();
+/// What the calls show. Sizes must be set; `base`: tokens of system prompt and tools.
+pub fn natural(calls: &[Call], base: u64) -> Natural {
+    let caching = Caching::of(calls.iter().map(|c| c.usage));
+    let least = caching.least_shortfall();
+    let mut seen = Natural { flush: vec![None; calls.len()], kept_warm: vec![false; calls.len()], ..Natural::default() };
     if let Some(warm) = calls.first().and_then(|c| c.usage).map(|u| u.cache_read).filter(|&r| r > 0) {
         seen.warm_start_tokens = warm;
-        flush[0] = Some(warm);
+        seen.flush[0] = Some(warm);
     }
-    // The prompt of each call as the replay will see it.
-    let mut prompts = Vec::with_capacity(calls.len());
-    let mut prompt = base;
-    for call in calls {
-        prompt += call.input.iter().map(|i| i.tokens).sum::<u64>();
-        prompts.push(prompt);
-        prompt += call.output.iter().map(|i| i.tokens).sum::<u64>();
-    }
-    for short in shortfalls(calls) {
-        let read = calls[short.call].usage.map_or(0, |u| u.cache_read);
-        if short.expired {
-            seen.expiries += 1;
-            // The replay's clock empties the cache and reads nothing. Where the provider still served most of system prompt and tools, kept
-            // warm by other sessions, that is nearer; no entry is dropped for it.
-            if read * 2 > base {
-                flush[short.call] = Some(NOTHING_DROPPED);
+    let prompts = prompts(calls, base);
+    let ttls = ttls(calls, caching);
+    for i in 1..calls.len() {
+        let (before, now) = (&calls[i - 1], &calls[i]);
+        let (Some(a), Some(b)) = (before.usage, now.usage) else { continue };
+        let gap = before.at_ms.zip(now.at_ms).map(|(a, b)| b - a);
+        let held = caching.held(a);
+        let tokens = held.saturating_sub(b.cache_read);
+        if tokens < least {
+            if held >= least && gap.is_some_and(|gap| gap > ttls[i - 1]) {
+                seen.kept_warm[i] = true;
+                seen.kept_warm_proven += u64::from(b.cache_read > held);
             }
             continue;
         }
-        seen.invalidations += 1;
-        seen.invalidation_tokens += short.tokens;
-        // The entry that was read survives. The provider's figure ends a few tokens before the prompt that wrote it, because the last tokens
-        // of a prompt go uncached, and the replay's entry spans that prompt whole.
-        let survivor = (0..short.call).rev().find(|&k| calls[k].usage.is_some_and(|u| held(u) <= read && held(u) > 0));
-        let entry = survivor.filter(|_| read > base).map_or(0, |k| prompts[k]);
-        flush[short.call] = Some(read.max(entry));
+        let cause = cause(before, now, gap, ttls[i - 1], caching);
+        let billed_tokens = tokens.min(caching.missed(b));
+        seen.invalidations.push(NaturalInvalidation { request: i as u32, cause, tokens, billed_tokens, read: b.cache_read, gap_ms: gap });
+        if cause == Cause::Cleared {
+            continue;
+        }
+        seen.flush[i] = if matches!(cause, Cause::TtlExpired | Cause::ModelChanged | Cause::LookbackExceeded) {
+            // The replay empties the cache by itself. Where the provider still served most of system prompt and tools, kept warm by other
+            // sessions, that is nearer; no entry is dropped for it.
+            let served = b.cache_read * 2 > base && cause != Cause::LookbackExceeded;
+            seen.base_served += u64::from(served);
+            served.then_some(NOTHING_DROPPED)
+        } else {
+            Some(survivor(calls, &prompts, i, b.cache_read, base, caching))
+        };
     }
-    (flush, seen)
+    seen
+}
+
+/// The prompt of each call as the replay will see it.
+fn prompts(calls: &[Call], base: u64) -> Vec<u64> {
+    let tokens = |items: &[Item]| items.iter().map(|i| i.tokens).sum::<u64>();
+    let mut prompt = base;
+    calls
+        .iter()
+        .map(|call| {
+            let here = prompt + tokens(&call.input);
+            prompt = here + tokens(&call.output);
+            here
+        })
+        .collect()
+}
+
+/// The size up to which entries survive at call `i`, which read `read`.
+///
+/// The entry that was read survives. The provider's figure ends a few tokens before the prompt that wrote it, because the last tokens of a
+/// prompt go uncached, and the replay's entry spans that prompt whole.
+fn survivor(calls: &[Call], prompts: &[u64], i: usize, read: u64, base: u64, caching: Caching) -> u64 {
+    let written_by = |&k: &usize| calls[k].usage.is_some_and(|u| (1..=read).contains(&caching.held(u)));
+    let entry = (0..i).rev().find(written_by).filter(|_| read > base && caching == Caching::Entries);
+    read.max(entry.map_or(0, |k| prompts[k]))
 }

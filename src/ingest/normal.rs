@@ -119,6 +119,8 @@ pub struct Call {
     pub tools_hash: Option<u128>,
     /// What the request asked of context editing.
     pub asked: Asked,
+    /// Whether the log shows that the client edited messages which earlier requests sent (its own clearing of old results).
+    pub messages_changed: bool,
     /// What the response says of it. `None`: it says nothing, and gateways drop the field, so that is *unknown* and not *none*.
     pub applied: Option<Applied>,
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::natural::Natural;
 use super::sizes::SizeReport;
-use crate::trace::Usage;
+use crate::trace::{Cause, Usage};
 
 /// A record that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,17 @@ pub struct Skipped {
     pub line: u64,
     /// Why, and what was expected. Holds no text of the record.
     pub why: String,
+}
+
+/// Invalidations of one cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CauseCount {
+    /// Requests.
+    pub requests: u64,
+    /// Tokens that the cache gave less than it held.
+    pub tokens: u64,
+    /// Those of them that were paid for as written (or as input, where writes are free) instead of as read.
+    pub billed_tokens: u64,
 }
 
 /// The report on one file.
@@ -65,12 +77,18 @@ pub struct FileReport {
     pub needs: u64,
     /// Tokens that first requests found in the cache.
     pub warm_start_tokens: u64,
-    /// Requests that the cache gave at least 1,000 tokens less than it held, though its TTL had not run out.
-    pub natural_invalidations: u64,
-    /// Tokens that it gave less at these.
-    pub natural_invalidation_tokens: u64,
-    /// Requests after a gap longer than the TTL at which the cache gave at least 1,000 tokens less than it held.
-    pub expiries: u64,
+    /// Requests that the cache gave much less than it held, by cause; [`Cause::Cleared`] is among them and is no natural one.
+    pub invalidations: BTreeMap<Cause, CauseCount>,
+    /// Requests that carry `flush_above`, whatever for; the next two are among them.
+    pub flushed_requests: u64,
+    /// First requests that found a warm cache.
+    pub warm_starts: u64,
+    /// Requests whose entries the replay's own rules take away, and which still read system prompt and tools, kept warm by other sessions.
+    pub base_served: u64,
+    /// Requests after a gap longer than the TTL that read what was held all the same: calls that the log does not hold used the cache.
+    pub kept_warm: u64,
+    /// Those of them that read more than was held, which only such a call can have written.
+    pub kept_warm_proven: u64,
     /// How token sizes were found, and how well they agree with the recorded prompts.
     pub sizes: SizeReport,
     /// What else a reader of the figures should know, a sentence each.
@@ -117,6 +135,32 @@ impl FileReport {
 }
 
 impl FileReport {
+    /// Natural invalidations: all but those of the provider's own clearing.
+    pub fn natural_invalidations(&self) -> CauseCount {
+        let natural = self.invalidations.iter().filter(|&(&cause, _)| cause != Cause::Cleared);
+        natural.fold(CauseCount::default(), |sum, (_, n)| CauseCount {
+            requests: sum.requests + n.requests,
+            tokens: sum.tokens + n.tokens,
+            billed_tokens: sum.billed_tokens + n.billed_tokens,
+        })
+    }
+
+    /// Adds what one part shows of the cache.
+    pub(super) fn count_natural(&mut self, seen: &Natural) {
+        for one in &seen.invalidations {
+            let count = self.invalidations.entry(one.cause).or_default();
+            count.requests += 1;
+            count.tokens += one.tokens;
+            count.billed_tokens += one.billed_tokens;
+        }
+        self.warm_start_tokens += seen.warm_start_tokens;
+        self.warm_starts += u64::from(seen.warm_start_tokens > 0);
+        self.flushed_requests += seen.flush.iter().flatten().count() as u64;
+        self.base_served += seen.base_served;
+        self.kept_warm += seen.kept_warm.iter().filter(|&&kept| kept).count() as u64;
+        self.kept_warm_proven += seen.kept_warm_proven;
+    }
+
     /// Adds the usage of one request.
     pub(super) fn count_usage(&mut self, usage: Usage) {
         self.requests_with_usage += 1;

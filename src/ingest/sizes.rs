@@ -4,6 +4,7 @@
 //! sum of a step is exact and only its spread over the step's items is estimated, by bytes and class. Where usage is missing, sizes follow
 //! from the part's own bytes per token, and where there is none at all from defaults by model.
 
+use super::held_out::{HeldOut, Step};
 use super::normal::{Call, Item, Kind, Part};
 
 /// How the sizes of one part, or of the parts of one file, were found.
@@ -38,34 +39,15 @@ pub struct SizeReport {
     pub steps: Vec<Step>,
     /// The same part by part, in the report on a file.
     pub parts: Vec<Vec<Step>>,
-}
-
-/// The recorded growth from one call to the next and the bytes that make it up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Step {
-    /// Index of the call at which the growth is seen.
-    pub call: u32,
-    /// Prompt tokens of this call less those of the previous one.
-    pub growth: i64,
-    /// Recorded output tokens of the previous call.
-    pub output_tokens: u64,
-    /// Whether that count is final.
-    pub complete: bool,
-    /// Tool results among what the client appended.
-    pub results: u32,
-    /// Bytes of their text.
-    pub result_bytes: u64,
-    /// Bytes of other client text.
-    pub user_bytes: u64,
-    /// Tokens of images.
-    pub image_tokens: u64,
+    /// Held-out errors of the whole file, which is one session; in the report on a file only.
+    pub held_out: HeldOut,
 }
 
 /// Tokens that a block costs beside its content: the wrapping of results and uses in the prompt, as seen at near-empty ones in logs with
 /// recorded usage (a result of 5 bytes grows the prompt by 14 tokens; a call with 20 bytes of input is billed about 50).
-const RESULT_OVERHEAD: f64 = 12.0;
-const USE_OVERHEAD: f64 = 42.0;
-const USER_OVERHEAD: f64 = 4.0;
+pub(super) const RESULT_OVERHEAD: f64 = 12.0;
+pub(super) const USE_OVERHEAD: f64 = 42.0;
+pub(super) const USER_OVERHEAD: f64 = 4.0;
 /// No text has more tokens than this many bytes each (dense hexadecimal comes near).
 const DENSEST: f64 = 1.2;
 
@@ -243,20 +225,8 @@ fn before(part: &Part, i: usize) -> impl Iterator<Item = &Item> {
 fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeReport) {
     let (Some(a), Some(b)) = (part.calls[from].usage, part.calls[to].usage) else { return };
     let growth = b.prompt() as i64 - a.prompt() as i64;
-    let complete = part.calls[from].complete;
     if to == from + 1 {
-        let results = part.calls[to].input.iter().filter(|i| matches!(i.kind, Kind::Result(_)));
-        let users = part.calls[to].input.iter().filter(|i| i.kind == Kind::User);
-        report.steps.push(Step {
-            call: to as u32,
-            growth,
-            output_tokens: a.output,
-            complete,
-            results: results.clone().count() as u32,
-            result_bytes: results.map(|i| i.bytes).sum(),
-            user_bytes: users.map(|i| i.bytes).sum(),
-            image_tokens: part.calls[to].input.iter().map(|i| i.fixed).sum(),
-        });
+        report.steps.push(Step::between(&part.calls[from], &part.calls[to], to, growth));
     }
     let appended: Vec<&Item> =
         part.calls[from + 1..to].iter().flat_map(|c| c.input.iter().chain(&c.output)).chain(&part.calls[to].input).collect();

@@ -213,6 +213,15 @@ pub struct Config {
     pub notes: Vec<String>,
 }
 
+/// What a request has of its own when another model answers it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelTerms {
+    /// Cache model.
+    pub cache: Cache,
+    /// Prices in USD per million tokens.
+    pub prices: Prices,
+}
+
 /// Everything that one replay needs besides the trace, resolved.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
@@ -224,6 +233,16 @@ pub struct Settings {
     pub cache: Cache,
     /// Prices in USD per million tokens.
     pub prices: Prices,
+    /// Cache and prices of the trace's other models, in their order; a request of a model that is missing here has the two above.
+    pub other_models: Vec<ModelTerms>,
     /// Context window in tokens; `None`: overflow is not looked at.
     pub context_window: Option<u64>,
+}
+
+impl Settings {
+    /// Cache and prices of a request of model `model`, numbered as in [`Request::model`](crate::trace::Request::model).
+    pub fn terms(&self, model: u16) -> (&Cache, &Prices) {
+        let other = usize::from(model).checked_sub(1).and_then(|i| self.other_models.get(i));
+        other.map_or((&self.cache, &self.prices), |terms| (&terms.cache, &terms.prices))
+    }
 }

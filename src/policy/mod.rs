@@ -13,5 +13,5 @@ pub mod select;
 pub mod size;
 
 pub use assume::{Assume, KeepCounts, Memory, Selection, TriggerCmp};
-pub use config::{Cache, CacheMode, CachePatch, ClearToolInputs, ClearToolUses, Config, Settings, Trigger};
+pub use config::{Cache, CacheMode, CachePatch, ClearToolInputs, ClearToolUses, Config, ModelTerms, Settings, Trigger};
 pub use parse::{ConfigError, from_json, from_toml, from_value};

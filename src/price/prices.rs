@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::trace::Usage;
+
 /// Prices in USD per million tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prices {
@@ -119,16 +121,44 @@ impl PricePatch {
 impl Prices {
     /// USD of one request at the prices for a prompt of `prompt` tokens.
     pub fn cost(&self, prompt: u64, uncached: u64, read: u64, written: u64, output: u64, one_hour: bool) -> f64 {
-        let (mut input, mut cache_read, mut write_5m, mut write_1h, mut out) =
-            (self.input, self.cache_read, self.cache_write, self.cache_write_1h, self.output);
-        for tier in self.tiers.iter().filter(|t| prompt > t.above) {
-            input = tier.input.unwrap_or(input);
-            cache_read = tier.cache_read.unwrap_or(cache_read);
-            write_5m = tier.cache_write.unwrap_or(write_5m);
-            write_1h = tier.cache_write_1h.unwrap_or(write_1h);
-            out = tier.output.unwrap_or(out);
-        }
-        let write = if one_hour { write_1h } else { write_5m };
-        (uncached as f64 * input + read as f64 * cache_read + written as f64 * write + output as f64 * out) / 1e6
+        let of = self.at(prompt);
+        let write = if one_hour { of.cache_write_1h } else { of.cache_write };
+        (uncached as f64 * of.input + read as f64 * of.cache_read + written as f64 * write + output as f64 * of.output) / 1e6
     }
+
+    /// USD of one request whose usage was recorded, each of the two kinds of writes at its own price.
+    pub fn recorded(&self, usage: &Usage) -> f64 {
+        self.cost(usage.prompt(), usage.input, usage.cache_read, usage.cache_write_5m, usage.output, false)
+            + self.cost(usage.prompt(), 0, 0, usage.cache_write_1h, 0, true)
+    }
+
+    /// The prices of a request with a prompt of `prompt` tokens: without tiers.
+    pub fn at(&self, prompt: u64) -> UnitPrices {
+        let mut of = UnitPrices {
+            input: self.input,
+            cache_read: self.cache_read,
+            cache_write: self.cache_write,
+            cache_write_1h: self.cache_write_1h,
+            output: self.output,
+        };
+        for tier in self.tiers.iter().filter(|t| prompt > t.above) {
+            of.input = tier.input.unwrap_or(of.input);
+            of.cache_read = tier.cache_read.unwrap_or(of.cache_read);
+            of.cache_write = tier.cache_write.unwrap_or(of.cache_write);
+            of.cache_write_1h = tier.cache_write_1h.unwrap_or(of.cache_write_1h);
+            of.output = tier.output.unwrap_or(of.output);
+        }
+        of
+    }
+}
+
+/// The prices of one request, in USD per million tokens. Fields as in [`Prices`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)]
+pub struct UnitPrices {
+    pub input: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+    pub cache_write_1h: f64,
+    pub output: f64,
 }

@@ -9,7 +9,8 @@
 use std::fmt;
 
 use super::{Catalogue, Model, PricePatch, Prices, Window};
-use crate::policy::{Cache, CachePatch, Config, Settings};
+use crate::policy::{Cache, CachePatch, Config, ModelTerms, Settings};
+use crate::trace::Trace;
 
 /// What a command line states.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -144,8 +145,31 @@ pub fn resolve(
         assume: config.assume.clone(),
         cache: overrides.cache.or(&config.cache).over(base),
         prices,
+        other_models: Vec::new(),
         context_window,
     };
+    Ok((settings, note))
+}
+
+/// The settings for one trace, those of its other models included, and where its prices come from: of several notes the first that says
+/// that dollars are assumed, else that of the trace's own model.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_trace(
+    config: &Config,
+    overrides: &Overrides,
+    trace: &Trace,
+    catalogue: &Catalogue,
+) -> Result<(Settings, ModelNote), PriceError> {
+    let (mut settings, mut note) = resolve(config, overrides, trace.model.as_deref(), catalogue)?;
+    for name in &trace.other_models {
+        let (other, of_other) = resolve(config, overrides, Some(name), catalogue)?;
+        settings.other_models.push(ModelTerms { cache: other.cache, prices: other.prices });
+        if of_other.is_assumed() && !note.is_assumed() {
+            note = of_other;
+        }
+    }
     Ok((settings, note))
 }
 

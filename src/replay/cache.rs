@@ -33,6 +33,8 @@ pub(super) struct When {
 #[derive(Debug, Default)]
 pub(super) struct PromptCache {
     nodes: Vec<Node>,
+    /// By model: the node of the base. Caches are kept per model, so what one model sees is another content to the next.
+    roots: Vec<u32>,
     /// Nodes that hold, or held, an entry.
     entries: Vec<u32>,
     /// By position: the node of the prompt's prefix that ends with it.
@@ -48,9 +50,35 @@ impl PromptCache {
     pub fn reset(&mut self, base_tokens: u64) {
         self.nodes.clear();
         self.nodes.push(Node { next: [NONE; 2], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
+        self.roots.clear();
+        self.roots.push(0);
         self.entries.clear();
         self.path.clear();
         self.path.push(0);
+    }
+
+    /// Goes over to the cache of model `model`; the prompt has to be followed anew when it is another.
+    pub fn enter(&mut self, model: u16) {
+        let base_tokens = self.nodes[0].tokens;
+        while self.roots.len() <= usize::from(model) {
+            self.roots.push(self.nodes.len() as u32);
+            self.nodes.push(Node { next: [NONE; 2], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
+        }
+        let root = self.roots[usize::from(model)];
+        if self.path[0] != root {
+            self.path.clear();
+            self.path.push(root);
+        }
+    }
+
+    /// Lets every entry that is live at `then` count as used at `now`.
+    pub fn keep_warm(&mut self, then: i64, now: i64) {
+        for &node in &self.entries {
+            let entry = &mut self.nodes[node as usize];
+            if entry.held && then.saturating_sub(entry.last_used) <= entry.ttl {
+                entry.last_used = now;
+            }
+        }
     }
 
     /// Drops every entry whose prefix is longer than `tokens`.

@@ -40,6 +40,9 @@ impl Engine {
         for (index, request) in trace.requests.iter().enumerate() {
             // 1. Append the input.
             self.append(trace, masks, settings, request.input, request.output);
+            if let (true, Some(before)) = (request.kept_warm, index.checked_sub(1)) {
+                self.cache.keep_warm(trace.requests[before].at_ms, request.at_ms);
+            }
             // A natural invalidation happens once, before a re-fetch request.
             if let Some(n) = request.flush_above {
                 self.cache.flush_above(n);
@@ -161,7 +164,7 @@ impl Engine {
 
     /// Fills the row with sizes, cache and cost of the prompt as selected.
     fn account(&mut self, trace: &Trace, request: &Request, settings: &Settings, row: &mut Row) {
-        let cache = &settings.cache;
+        let (cache, prices) = settings.terms(request.model);
         let history = &mut self.history;
         self.before.resize(history.cleared.len(), false);
 
@@ -196,6 +199,7 @@ impl Engine {
         let when = When { now: request.at_ms, ttl, floor };
         let caches = |prompt: u64| cache.mode != CacheMode::Off && prompt >= cache.min_tokens;
 
+        self.cache.enter(request.model);
         self.cache.follow(history, changed_from);
         self.cache.mark_breakpoints(history, cache);
         if caches(row.prompt_tokens) {
@@ -224,14 +228,8 @@ impl Engine {
         if caches(row.prompt_tokens) {
             self.cache.write(cache, when);
         }
-        row.cost_usd = settings.prices.cost(
-            row.prompt_tokens,
-            row.uncached,
-            row.cache_read,
-            row.cache_write,
-            row.output_tokens,
-            ttl > Cache::DEFAULT_TTL_MS,
-        );
+        row.cost_usd =
+            prices.cost(row.prompt_tokens, row.uncached, row.cache_read, row.cache_write, row.output_tokens, ttl > Cache::DEFAULT_TTL_MS);
         self.before.clone_from(&history.cleared);
     }
 }

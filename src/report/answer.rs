@@ -17,6 +17,8 @@ pub struct Headline {
     pub prices: String,
     /// Said first where dollars rest on an assumption.
     pub assumed: Option<String>,
+    /// How the replay without clearing compares with the bill, where the sources record one.
+    pub bill: Option<String>,
     /// `context_management` of the chosen config, ready to paste.
     pub paste: Option<String>,
 }
@@ -38,6 +40,9 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
         if head.sessions as u64 == none.transcripts { String::new() } else { format!(" of {}", count(head.sessions as u64, "session")) };
     let _ = writeln!(out, "{}: {transcripts}{sessions}, {}", head.source, count(none.totals.requests, "request"));
     let _ = writeln!(out, "{}, prices of {}", count(outcome.rows.len() as u64, "config"), head.prices);
+    if let Some(bill) = &head.bill {
+        let _ = writeln!(out, "{bill}");
+    }
     out.push('\n');
     match choice.verdict {
         Verdict::Clear => {

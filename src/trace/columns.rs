@@ -74,6 +74,10 @@ pub struct Request {
     pub flush_above: Option<u64>,
     /// TTL of entries written or hit, milliseconds.
     pub ttl_ms: Option<i64>,
+    /// Who answers: 0 the trace's model, n the model `n - 1` of [`Trace::other_models`].
+    pub model: u16,
+    /// Whether what the cache held at the previous request is held still, see the file format.
+    pub kept_warm: bool,
 }
 
 /// One transcript in columns: every block of it in order, and the requests as ranges over them.
@@ -85,6 +89,8 @@ pub struct Trace {
     pub session: String,
     /// Model named by the source.
     pub model: Option<String>,
+    /// Models other than it that answer single requests, in the order of first use.
+    pub other_models: Vec<String>,
     /// Tokens of tools + system prompt.
     pub base_tokens: u64,
     /// Tools in the order of first use, at most 65,535.
@@ -144,6 +150,7 @@ impl Trace {
             id: doc.id.clone(),
             session: doc.session.clone().unwrap_or_else(|| doc.id.clone()),
             model: doc.model.clone(),
+            other_models: Vec::new(),
             base_tokens: u64::from(doc.base_tokens),
             tools: Vec::new(),
             uses: Vec::new(),
@@ -168,6 +175,9 @@ impl Trace {
             if request.ttl_ms.is_some_and(|ttl| ttl < 0) {
                 return Err(TraceError::new(format!("requests[{i}].ttl_ms"), "is negative; write milliseconds, such as 300000"));
             }
+            let model = trace
+                .model_index(request.model.as_deref())
+                .ok_or_else(|| TraceError::new(format!("requests[{i}].model"), "is one model too many; at most 65534 others are held"))?;
             trace.requests.push(Request {
                 at_ms: request.at_ms,
                 input,
@@ -177,6 +187,8 @@ impl Trace {
                 needs_end: 0,
                 flush_above: request.flush_above,
                 ttl_ms: request.ttl_ms,
+                model,
+                kept_warm: request.kept_warm,
             });
         }
         // A need may name any use of the transcript, a later one too, so needs follow when all uses are known.
@@ -191,6 +203,17 @@ impl Trace {
             request.needs_end = trace.needs.len() as u32;
         }
         Ok(trace)
+    }
+
+    /// The number of a request's model, see [`Request::model`].
+    fn model_index(&mut self, name: Option<&str>) -> Option<u16> {
+        let Some(name) = name.filter(|&name| self.model.as_deref() != Some(name)) else { return Some(0) };
+        let known = self.other_models.iter().position(|m| m == name);
+        let index = known.unwrap_or_else(|| {
+            self.other_models.push(name.to_owned());
+            self.other_models.len() - 1
+        });
+        u16::try_from(index + 1).ok().filter(|&n| n < u16::MAX)
     }
 
     fn push(&mut self, doc: &Document, seen: &mut Seen, block: &Block, at: &dyn Fn() -> String, input: bool) -> Result<(), TraceError> {

@@ -60,15 +60,79 @@ pub struct RequestDoc {
     /// Uses whose results the output draws on, beyond the moment that the result first arrived.
     #[serde(default)]
     pub needs: Vec<u64>,
-    /// A natural invalidation before this request: entries with a prefix of more tokens than this are gone.
+    /// A natural invalidation before this request: entries with a prefix of more tokens than this are gone, and the provider still serves
+    /// the first `min(flush_above, base_tokens)` tokens. A value above every prompt (readers write 4,294,967,295) drops nothing and only
+    /// serves system prompt and tools, which other sessions kept warm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_above: Option<u64>,
     /// How long cache entries live that this request writes or hits, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
+    /// The model that answered, where it is not the trace's: the request is priced by it, and reads only entries that it wrote itself, as
+    /// caches are kept per model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether a call that the log does not hold used the cache since the previous request: what was held then is held still, whatever
+    /// the gap.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept_warm: bool,
+    /// Why the cache gave this request less than it held, where the log shows that it did. The replay ignores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalidation_cause: Option<Cause>,
     /// What the provider recorded. The replay ignores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+}
+
+/// Why a cache gave less than it held, in the provider's own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The gap before the request is longer than the entries lived.
+    TtlExpired,
+    /// Another model answered; caches are kept per model.
+    ModelChanged,
+    /// The tool definitions differ from those of the request before.
+    ToolsChanged,
+    /// The system prompt differs from that of the request before.
+    SystemChanged,
+    /// Messages that were sent before differ: history was edited, cleared or cut.
+    MessagesChanged,
+    /// More positions were appended than the provider walks back for an entry.
+    LookbackExceeded,
+    /// The provider's own clearing, in a log that was recorded with it.
+    Cleared,
+    /// The log does not show why.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Cause {
+    /// All causes, in the order of tables.
+    pub const ALL: [Self; 8] = [
+        Self::TtlExpired,
+        Self::ModelChanged,
+        Self::ToolsChanged,
+        Self::SystemChanged,
+        Self::MessagesChanged,
+        Self::LookbackExceeded,
+        Self::Cleared,
+        Self::Unknown,
+    ];
+
+    /// As it is written in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TtlExpired => "ttl_expired",
+            Self::ModelChanged => "model_changed",
+            Self::ToolsChanged => "tools_changed",
+            Self::SystemChanged => "system_changed",
+            Self::MessagesChanged => "messages_changed",
+            Self::LookbackExceeded => "lookback_exceeded",
+            Self::Cleared => "cleared",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// One block of a prompt. Which fields belong to which `kind`: see the constructors.

@@ -8,5 +8,5 @@ mod document;
 mod file;
 
 pub use columns::{BlockKind, NONE, Refetch, Request, Tool, Trace, TraceError, Use};
-pub use document::{Block, Document, RequestDoc, SCHEMA, ToolDoc, Usage};
+pub use document::{Block, Cause, Document, RequestDoc, SCHEMA, ToolDoc, Usage};
 pub use file::{LineError, parse_line, to_line};

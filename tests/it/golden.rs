@@ -42,6 +42,7 @@ fn settings_of(config: &Value) -> Settings {
         cache: config.cache.over(policy::Cache::default()),
         prices: config.price.over(cleartune::price::Prices::default()),
         context_window: config.context_window,
+        other_models: Vec::new(),
     }
 }
 

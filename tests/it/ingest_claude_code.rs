@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cleartune::ingest::{AgentFilter, FileReport, Ingest, Ingested, Options};
-use cleartune::trace::{Block, Document, Refetch, Trace};
+use cleartune::trace::{Block, Cause, Document, Refetch, Trace};
 use serde_json::{Value, json};
 
 /// A log in the making: records get uuids in turn, each the child of the one before it.
@@ -12,7 +12,7 @@ pub struct Log {
     text: String,
     n: u32,
     parent: Option<String>,
-    second: u32,
+    pub second: u32,
 }
 
 impl Log {
@@ -442,13 +442,16 @@ fn the_first_read_is_the_warm_start_and_shortfalls_become_flushes_within_the_ttl
     let second = prompts(&docs[0])[1];
     assert_eq!(second, 25_006);
     assert_eq!(flush, [Some(8_000), None, None, Some(second), Some(8_000), None, Some(u64::from(u32::MAX))]);
-    assert_eq!((report.warm_start_tokens, report.natural_invalidations, report.expiries), (8_000, 2, 2));
-    assert_eq!(report.natural_invalidation_tokens, 1_000 + 19_001);
+    let count = |cause| report.invalidations.get(&cause).map_or((0, 0), |n| (n.requests, n.tokens));
+    assert_eq!((report.warm_start_tokens, report.warm_starts, report.flushed_requests, report.base_served), (8_000, 1, 4, 1));
+    assert_eq!(count(Cause::Unknown), (2, 1_000 + 19_001));
+    assert_eq!(count(Cause::TtlExpired), (2, 27_900 + 10_100));
+    assert_eq!(report.natural_invalidations().requests, 4);
 }
 
 #[test]
 fn an_entry_that_outlives_its_ttl_was_refreshed_by_a_call_outside_the_log() {
-    for (read_later, gap) in [(20_000, 300_000), (15_000, 402_000)] {
+    for (read_later, kept, proven) in [(20_000, true, 0), (19_001, true, 0), (20_001, true, 1), (19_000, false, 0), (15_000, false, 0)] {
         let mut log = Log::default();
         log.user("go");
         log.answer("m1", json!([{"type": "text", "text": "a"}]), usage(6, 8_000, 12_000, 10));
@@ -456,8 +459,11 @@ fn an_entry_that_outlives_its_ttl_was_refreshed_by_a_call_outside_the_log() {
         log.user("on");
         log.answer("m2", json!([{"type": "text", "text": "b"}]), usage(6, read_later, 5_000, 10));
         let (docs, report) = read(&log.text);
-        assert_eq!(docs[0].requests[1].at_ms - docs[0].requests[0].at_ms, gap);
-        assert_eq!(report.expiries, u64::from(gap > 300_000));
+        // Times stay as they were logged.
+        assert_eq!(docs[0].requests[1].at_ms - docs[0].requests[0].at_ms, 402_000);
+        assert_eq!(docs[0].requests[1].kept_warm, kept);
+        assert_eq!((report.kept_warm, report.kept_warm_proven), (u64::from(kept), proven));
+        assert_eq!(report.invalidations.contains_key(&Cause::TtlExpired), !kept);
     }
 }
 

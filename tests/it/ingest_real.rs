@@ -1,10 +1,6 @@
 //! Sample logs of real agents, where they are at hand: counts that an independent reader took of them.
 
 use cleartune::ingest::{Ingest, Ingested, Options};
-use cleartune::policy::Config;
-use cleartune::price::{Catalogue, Overrides, resolve};
-use cleartune::replay::replay;
-use cleartune::trace::Trace;
 
 use super::ingest_claude_code::prompts;
 
@@ -72,55 +68,6 @@ fn unedited_prompts_equal_the_recorded_ones() {
 fn few_requests_carry_a_natural_invalidation() {
     let Some(all) = read_samples(Options::default()) else { return };
     for report in all.reports.iter().filter(|r| r.requests_with_usage >= 20) {
-        assert!(report.natural_invalidations * 10 < report.requests_with_usage, "{}", report.name);
-    }
-}
-
-#[test]
-fn the_replay_without_clearing_costs_what_was_recorded() {
-    let Some(all) = read_samples(Options::default()) else { return };
-    let mut sessions: Vec<(String, f64, f64, u64)> = Vec::new();
-    for doc in &all.documents {
-        let trace = Trace::from_document(doc).unwrap();
-        let (settings, _) = resolve(&Config::default(), &Overrides::default(), doc.model.as_deref(), Catalogue::shipped()).unwrap();
-        let report = replay(&trace, &settings);
-        let usages: Vec<_> = doc.requests.iter().filter_map(|r| r.usage).collect();
-        if usages.is_empty() {
-            continue;
-        }
-        let p = &settings.prices;
-        let recorded: f64 = usages
-            .iter()
-            .map(|u| {
-                p.cost(u.prompt(), u.input, u.cache_read, u.cache_write_5m, u.output, false)
-                    + p.cost(u.prompt(), 0, 0, u.cache_write_1h, 0, true)
-            })
-            .sum();
-        let sum = |f: fn(&cleartune::trace::Usage) -> u64| usages.iter().map(f).sum::<u64>();
-        let t = &report.totals;
-        eprintln!(
-            "{} {} requests: read {} / {}, written {} / {}, output {} / {}, USD {:.4} / {recorded:.4} (replayed / recorded)",
-            doc.id,
-            usages.len(),
-            t.cache_read_tokens,
-            sum(|u| u.cache_read),
-            t.cache_write_tokens,
-            sum(|u| u.cache_write_5m + u.cache_write_1h),
-            t.output_tokens,
-            sum(|u| u.output),
-            t.cost_usd,
-        );
-        let session = doc.session.clone().unwrap();
-        match sessions.iter_mut().find(|s| s.0 == session) {
-            Some(s) => (s.1, s.2, s.3) = (s.1 + t.cost_usd, s.2 + recorded, s.3 + usages.len() as u64),
-            None => sessions.push((session, t.cost_usd, recorded, usages.len() as u64)),
-        }
-    }
-    assert_eq!(sessions.len(), 6);
-    for (session, replayed, recorded, requests) in sessions {
-        let difference = (replayed - recorded).abs();
-        eprintln!("{session}: {:+.2} %", (replayed / recorded - 1.0) * 100.0);
-        let allowed = if requests >= 20 { recorded * 0.02 } else { (recorded * 0.05).max(0.01) };
-        assert!(difference <= allowed, "{session}: {replayed} replayed, {recorded} recorded");
+        assert!(report.flushed_requests * 10 < report.requests_with_usage, "{}", report.name);
     }
 }

@@ -3,6 +3,7 @@
 // Figures that are copied through a computation have to come out the same to the bit; cases are easier to read by value.
 #![allow(clippy::float_cmp, clippy::needless_pass_by_value)]
 
+mod bill;
 mod cli;
 mod config;
 mod golden;
@@ -13,6 +14,7 @@ mod ingest_messages;
 mod ingest_real;
 mod inspect;
 mod models;
+mod natural;
 mod needs_truth;
 mod prices;
 mod random;

@@ -140,6 +140,7 @@ pub fn settings(seed: u64) -> Settings {
             tiers: dice.pick(&[vec![], vec![Tier { above: 12_000, input: Some(6.0), output: Some(30.0), ..Tier::default() }]]),
             ..Prices::default()
         },
+        other_models: Vec::new(),
         context_window: dice.pick(&[None, Some(20_000), Some(100_000)]),
     }
 }

@@ -21,6 +21,8 @@ pub(super) enum Body {
     Output { call: u128, pieces: Vec<Piece>, usage: Option<RawUsage>, stopped: bool, model: Option<String> },
     /// Everything before is out of the context.
     Boundary,
+    /// The client cleared old results itself: what it sends from here on differs from what it sent.
+    Edited,
 }
 
 pub(super) struct Node {
@@ -190,8 +192,11 @@ impl Log {
             },
             "system" if record.subtype.text() == "compact_boundary" => Body::Boundary,
             kind => {
-                self.microcompactions += u64::from(kind == "system" && record.subtype.text() == "microcompact_boundary");
                 self.ignore(kind);
+                if kind == "system" && record.subtype.text() == "microcompact_boundary" {
+                    self.microcompactions += 1;
+                    return Body::Edited;
+                }
                 Body::Nothing
             }
         }

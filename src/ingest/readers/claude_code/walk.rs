@@ -20,6 +20,7 @@ struct Open {
     pending: Vec<Piece>,
     pending_at: Option<i64>,
     ttl_ms: Option<i64>,
+    edited: bool,
 }
 
 /// Appends the parts of one chain.
@@ -48,6 +49,7 @@ pub fn walk(
         let afresh = linked && node.prompt && node.parent.is_none() && !open.calls.is_empty();
         match std::mem::replace(&mut node.body, Body::Nothing) {
             Body::Nothing => {}
+            Body::Edited => open.edited = true,
             Body::Boundary => {
                 report.compactions += 1;
                 open.close(chain, &mut number, report, parts);
@@ -80,7 +82,8 @@ impl Open {
                 (input, answer) => input.or(answer),
             };
             let key = hash(&[&format!("{id:032x}"), &at_ms.map_or(String::new(), |ms| ms.to_string())]);
-            self.calls.push(Call { key: Some(key), at_ms: start, ..Call::default() });
+            let messages_changed = std::mem::take(&mut self.edited);
+            self.calls.push(Call { key: Some(key), at_ms: start, messages_changed, ..Call::default() });
             self.pieces.push((std::mem::take(&mut self.pending), Vec::new()));
             self.blocks.push(HashSet::new());
             self.pending_at = None;
