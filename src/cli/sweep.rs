@@ -104,7 +104,8 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
 
     let choice = decide::choose(&outcome);
     let bill = bill_of(&loaded, &transcripts)?;
-    let headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref(), bill);
+    let mut headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref(), bill);
+    headline.current = current.first().and_then(|edit| outcome.rows.iter().position(|row| row.knobs.edit.as_ref() == Some(edit)));
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
     set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, choice.as_ref()))?;
     for (name, png) in pictures(&headline, &transcripts, &outcome, choice.as_ref())? {
@@ -195,6 +196,7 @@ fn headline(
             format!("{}{}{share}", note[..1].to_uppercase(), &note[1..])
         }),
         bill,
+        current: None,
         paste: choice
             .filter(|c| c.verdict != Verdict::DoNotClear)
             .and_then(|c| outcome.rows[c.row].knobs.edit.as_ref())
@@ -225,18 +227,23 @@ fn pictures(
         ("cost_heat_map.png", plot::heat_maps(&view)?),
         ("by_clear_at_least.png", plot::by_clear_at_least(&view)?),
     ];
-    let median = median_transcript(transcripts, outcome, choice);
+    // Where clearing does not pay, the picture shows what was turned down.
+    let shown = choice.and_then(|c| if c.verdict == Verdict::DoNotClear { c.cheapest } else { Some(c.row) });
+    let median = median_transcript(outcome, choice, shown);
     let transcript = &transcripts[median];
     let mut settings = transcript.settings.clone();
     settings.edit = None;
     let none = replay(&transcript.trace, &settings);
-    // Where clearing does not pay, the picture shows what was turned down.
-    let shown = choice.and_then(|c| if c.verdict == Verdict::DoNotClear { c.cheapest } else { Some(c.row) });
     let cleared = shown.map(|row| {
         settings.edit.clone_from(&outcome.rows[row].knobs.edit);
         (&outcome.rows[row].knobs, replay(&transcript.trace, &settings))
     });
-    let title = format!("{} · transcript {} of {}, the middle one by cost", headline.source, median + 1, transcripts.len());
+    let title = format!(
+        "{} · transcript {} of {}, the middle one by cost of those that it changes",
+        headline.source,
+        median + 1,
+        transcripts.len()
+    );
     let view = ContextView {
         title: &title,
         none: Some(&none),
@@ -247,10 +254,14 @@ fn pictures(
     Ok(all)
 }
 
-/// The transcript whose cost without clearing is the middle one.
-fn median_transcript(transcripts: &[Transcript], outcome: &Outcome, choice: Option<&Choice>) -> usize {
+/// The transcript whose cost without clearing is the middle one, of those where the row `shown` makes a difference.
+fn median_transcript(outcome: &Outcome, choice: Option<&Choice>, shown: Option<usize>) -> usize {
     let none = choice.map_or(0, |c| c.none);
-    let mut order: Vec<usize> = (0..transcripts.len()).collect();
+    let differs = |t: &usize| shown.is_some_and(|row| outcome.costs[*t][row].total_cmp(&outcome.costs[*t][none]).is_ne());
+    let mut order: Vec<usize> = (0..outcome.costs.len()).filter(differs).collect();
+    if order.is_empty() {
+        order = (0..outcome.costs.len()).collect();
+    }
     order.sort_by(|&a, &b| outcome.costs[a][none].total_cmp(&outcome.costs[b][none]).then(a.cmp(&b)));
     order[order.len() / 2]
 }

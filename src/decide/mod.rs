@@ -1,6 +1,7 @@
 //! From a grid of numbers to an answer.
 
 mod choose;
+pub mod held_out;
 mod pareto;
 mod spread;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::number::{count, percent, short, usd};
-use crate::decide::{Choice, Spread, Verdict};
+use crate::decide::{Choice, Verdict, held_out};
 use crate::sweep::{ConfigRow, Outcome};
 
 /// What stands above the answer.
@@ -19,6 +19,8 @@ pub struct Headline {
     pub assumed: Option<String>,
     /// How the replay without clearing compares with the bill, where the sources record one.
     pub bill: Option<String>,
+    /// The row of the config that the user runs today, where one was given.
+    pub current: Option<usize>,
     /// `context_management` of the chosen config, ready to paste.
     pub paste: Option<String>,
 }
@@ -53,6 +55,9 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
                 usd(row.totals.cost_usd),
                 usd(none.totals.cost_usd)
             );
+            if choice.held_out.is_none() {
+                let _ = writeln!(out, "Under {} sessions: too few to say whether it holds for others.", held_out::LEAST_SESSIONS);
+            }
         }
         Verdict::ClearToFit => {
             let _ = writeln!(
@@ -76,31 +81,24 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
                     "No config of the grid helps here; as it is, do not clear."
                 }
             );
-            let _ = match choice.cheapest {
-                Some(i) if outcome.rows[i].totals.cost_usd < none.totals.cost_usd => writeln!(
-                    out,
-                    "The cheapest config that loses nothing saves {}, which is not worth a change.",
-                    saving(&outcome.rows[i], none)
-                ),
-                Some(i) if outcome.rows[i].totals.clear_events == 0 => {
-                    writeln!(out, "The cheapest config that loses nothing never fires; those that fire cost more.")
-                }
-                Some(i) => writeln!(out, "The cheapest config that loses nothing {}.", dearer(&outcome.rows[i], none)),
-                None if outcome.rows.iter().any(|r| !r.knobs.is_none() && r.totals.lost_needs == 0) => {
-                    writeln!(out, "Every config leaves needs unmet even after fetching again; try a larger --keep.")
-                }
-                None => writeln!(out, "Every config loses results that some later request needs; see --exclude-tools."),
-            };
+            turned_down(&mut out, outcome, choice);
         }
     }
     overflow(&mut out, choice, row, none);
     out.push('\n');
+    let mut put = |name: &str, text: String| {
+        let _ = writeln!(out, "  {name:<16} {text}");
+    };
     if choice.verdict == Verdict::DoNotClear {
-        let peak = short(none.totals.peak_prompt_tokens as f64);
-        let _ = writeln!(out, "  {:<16} {}", "without clearing", usd(none.totals.cost_usd));
-        let _ = writeln!(out, "  {:<16} {peak}", "context peak");
+        put("without clearing", usd(none.totals.cost_usd));
+        put("context peak", short(none.totals.peak_prompt_tokens as f64));
     } else {
-        figures(&mut out, row, none, choice.spread.as_ref());
+        figures(&mut put, row, none, choice);
+    }
+    if let Some(current) = head.current.map(|i| &outcome.rows[i]) {
+        let t = &current.totals;
+        let times = current.derived.cost_vs_none.map_or_else(String::new, |n| format!(", {n:.2} times no clearing"));
+        put("what you run", format!("{}{times}; {} unmet, {} lost", usd(t.cost_usd), count(t.unmet_needs, "need"), t.lost_needs));
     }
     if let Some(paste) = &head.paste {
         let _ = writeln!(out, "\n{paste}");
@@ -131,12 +129,38 @@ fn overflow(out: &mut String, choice: &Choice, row: &ConfigRow, none: &ConfigRow
     };
 }
 
-fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&Spread>) {
-    let t = &row.totals;
-    let mut put = |name: &str, text: String| {
-        let _ = writeln!(out, "  {name:<16} {text}");
+/// Why not to clear, by the best config that does.
+fn turned_down(out: &mut String, outcome: &Outcome, choice: &Choice) {
+    let none = &outcome.rows[choice.none];
+    let clears = |r: &&ConfigRow| r.totals.clear_events > 0;
+    let _ = match choice.cheapest.map(|i| &outcome.rows[i]) {
+        Some(row) if row.totals.cost_usd < none.totals.cost_usd => {
+            let held_out = match choice.held_out {
+                Some(s) if s <= 0.0 => ";\nchosen on a part of the sessions, no config saves anything on the others".to_owned(),
+                Some(s) => format!(";\nconfigs chosen on a part of the sessions save {} on the others", percent(s)),
+                None => String::new(),
+            };
+            writeln!(out, "The best config that loses nothing ({}) saves {}{held_out}.", named(row), saving(row, none))
+        }
+        Some(row) => writeln!(out, "The best config that loses nothing ({}) {}.", named(row), dearer(row, none)),
+        None if !outcome.rows.iter().any(|r| clears(&r)) => writeln!(out, "No config of the grid ever fires."),
+        None if outcome.rows.iter().filter(clears).any(|r| r.totals.lost_needs == 0) => {
+            writeln!(out, "Every config leaves needs unmet even after fetching again; try a larger --keep.")
+        }
+        None => writeln!(out, "Every config loses results that some later request needs; see --exclude-tools."),
     };
-    if let Some(s) = spread.filter(|s| s.transcripts > 1) {
+}
+
+/// The knobs in short: `trigger 100k, keep 3, clear_at_least 20k`.
+fn named(row: &ConfigRow) -> String {
+    let trigger = row.knobs.trigger().map_or(0, crate::policy::Trigger::value);
+    let goal = row.knobs.clear_at_least().unwrap_or(0);
+    format!("trigger {}, keep {}, clear_at_least {}", short(trigger as f64), row.knobs.keep().unwrap_or(0), short(goal as f64))
+}
+
+fn figures(put: &mut impl FnMut(&str, String), row: &ConfigRow, none: &ConfigRow, choice: &Choice) {
+    let t = &row.totals;
+    if let Some(s) = choice.spread.as_ref().filter(|s| s.transcripts > 1) {
         put(
             "per transcript",
             format!("half save {} to {}, the extremes {} and {}", percent(s.lower), percent(s.upper), percent(s.worst), percent(s.best)),
@@ -147,8 +171,12 @@ fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&
             put("", parts.join(", "));
         }
     }
+    if let Some(s) = choice.held_out {
+        put("held out", format!("saves {} on sessions that it was not chosen on", percent(s)));
+    }
     let per_100 = |n: Option<f64>| n.map_or_else(|| "-".to_owned(), |n| format!("{n:.1} per 100 requests"));
-    put("re-fetches", format!("{} ({})", t.refetches, per_100(row.derived.refetches_per_100_requests)));
+    let costly = if t.costly_refetches > 0 { format!("; {} of slow or costly tools", t.costly_refetches) } else { String::new() };
+    put("re-fetches", format!("at least {} ({}){costly}", t.refetches, per_100(row.derived.refetches_per_100_requests)));
     put("clear events", format!("{} ({})", t.clear_events, per_100(row.derived.clear_events_per_100_requests)));
     put(
         "invalidations",

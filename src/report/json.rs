@@ -27,6 +27,8 @@ struct Answer {
     /// Index into `rows` of the cheapest config besides `none` that loses nothing.
     cheapest: Option<usize>,
     saving: Option<SpreadFile>,
+    /// What configs chosen on four fifths of the sessions save on the rest.
+    held_out_saving: Option<f64>,
     context_management: Option<Value>,
 }
 
@@ -106,6 +108,7 @@ fn answer(outcome: &Outcome, choice: &Choice) -> Answer {
         none: choice.none,
         cheapest: choice.cheapest,
         saving: choice.spread.map(spread),
+        held_out_saving: choice.held_out,
         context_management: outcome.rows[choice.row].knobs.edit.as_ref().map(|edit| {
             let object: Value = serde_json::from_str(&edit.to_json()).expect("the object to paste is JSON");
             object["context_management"].clone()

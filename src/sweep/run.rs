@@ -1,5 +1,6 @@
 //! Every config over every transcript.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
@@ -34,6 +35,8 @@ pub struct Outcome {
     pub rows: Vec<ConfigRow>,
     /// USD by transcript and config: `costs[transcript][config]`.
     pub costs: Vec<Vec<f64>>,
+    /// Number of the session that each transcript belongs to, from 0 in the order of their first transcripts.
+    pub sessions: Vec<usize>,
     /// How many transcripts were done; fewer than asked when the sweep was interrupted.
     pub transcripts_done: usize,
 }
@@ -79,14 +82,14 @@ pub fn run<E>(
         for (t, parts) in outcomes.chunks(tasks_per_transcript).enumerate() {
             let totals: Vec<Totals> = parts.iter().flatten().cloned().collect();
             if totals.len() < configs.len() {
-                return Ok(finish(configs, sums, costs));
+                return Ok(finish(transcripts, configs, sums, costs));
             }
             sums.iter_mut().zip(&totals).for_each(|(sum, totals)| sum.add(totals));
             costs.push(totals.iter().map(|t| t.cost_usd).collect());
             sink(Block { transcript: first + t, totals: &totals })?;
         }
     }
-    Ok(finish(configs, sums, costs))
+    Ok(finish(transcripts, configs, sums, costs))
 }
 
 /// Replays each config; fewer outcomes than configs when it was stopped.
@@ -131,7 +134,7 @@ impl Sum {
     }
 }
 
-fn finish(configs: &[Knobs], sums: Vec<Sum>, costs: Vec<Vec<f64>>) -> Outcome {
+fn finish(transcripts: &[Transcript], configs: &[Knobs], sums: Vec<Sum>, costs: Vec<Vec<f64>>) -> Outcome {
     let none = sums.first().map_or(0.0, |sum| sum.totals.cost_usd);
     let rows = configs
         .iter()
@@ -144,5 +147,10 @@ fn finish(configs: &[Knobs], sums: Vec<Sum>, costs: Vec<Vec<f64>>) -> Outcome {
             totals: sum.totals,
         })
         .collect();
-    Outcome { rows, transcripts_done: costs.len(), costs }
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let sessions = transcripts[..costs.len()].iter().map(|t| {
+        let next = numbers.len();
+        *numbers.entry(t.trace.session.as_str()).or_insert(next)
+    });
+    Outcome { rows, transcripts_done: costs.len(), sessions: sessions.collect(), costs }
 }
