@@ -12,6 +12,7 @@
 //! | [`price`] | models, prices, windows |
 //! | [`replay`] | one trace under one config: history, cache, bill, report |
 //! | [`sweep`] | a grid of configs over many transcripts, on all cores |
+//! | [`profile`] | what a workload looks like: sizes, growth, reuse, pauses, recorded usage |
 //! | [`decide`] | Pareto front, the choice, its spread |
 //! | [`report`] | CSV, JSON, terminal answer and pictures as bytes |
 
@@ -19,6 +20,7 @@ pub mod decide;
 pub mod ingest;
 pub mod policy;
 pub mod price;
+pub mod profile;
 pub mod replay;
 pub mod report;
 pub mod sweep;

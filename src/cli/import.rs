@@ -1,15 +1,17 @@
 //! `cleartune import`: logs to content-free trace lines.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 use cleartune::ingest;
 use cleartune::trace::{Document, to_line};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
-use super::output::{self, OutputSet};
+use super::output::{self, OutputSet, Target};
 use super::source::SourceArgs;
 
 const OUTPUT: &str = "Output";
@@ -40,23 +42,22 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
     if args.hash_names {
         sources.documents.iter_mut().for_each(ingest::hash_tool_names);
     }
-    if args.out.as_os_str() == "-" {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        lines(&sources.documents, &mut out)?;
-        out.flush()?;
-    } else {
-        let (folder, name) = output::split(&args.out)?;
-        let mut set = OutputSet::new(&folder)?;
-        let file = set.create(&name)?;
-        let written = if args.out.extension().is_some_and(|e| e == "gz") {
-            let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-            lines(&sources.documents, &mut gz).and_then(|()| gz.finish()?.flush())
-        } else {
-            let mut file = file;
-            lines(&sources.documents, &mut file).and_then(|()| file.flush())
-        };
-        written.with_context(|| format!("{}: cannot be written", args.out.display()))?;
-        set.commit()?;
+    match output::target(&args.out)? {
+        Target::Stdout => write(&sources.documents, io::BufWriter::new(io::stdout().lock())).context("standard output")?,
+        Target::Special(path) => write(&sources.documents, output::open_special(&path)?).with_context(|| cannot(&path))?,
+        Target::File(path) => {
+            let (folder, name) = output::split(&path)?;
+            let mut set = OutputSet::new(&folder)?;
+            let file = set.create(&name)?;
+            if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz")) {
+                let mut packed = GzEncoder::new(file, Compression::default());
+                let written = write(&sources.documents, &mut packed).and_then(|()| packed.finish()?.flush());
+                written.with_context(|| cannot(&path))?;
+            } else {
+                write(&sources.documents, file).with_context(|| cannot(&path))?;
+            }
+            set.commit()?;
+        }
     }
     let requests: usize = sources.documents.iter().map(|d| d.requests.len()).sum();
     eprintln!("{} transcripts, {requests} requests -> {}", sources.documents.len(), args.out.display());
@@ -67,6 +68,11 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(strict)))
 }
 
-fn lines(documents: &[Document], out: &mut impl Write) -> io::Result<()> {
-    documents.iter().try_for_each(|doc| writeln!(out, "{}", to_line(doc)))
+fn cannot(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
+}
+
+fn write(documents: &[Document], mut out: impl Write) -> io::Result<()> {
+    documents.iter().try_for_each(|doc| writeln!(out, "{}", to_line(doc)))?;
+    out.flush()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
-use cleartune::ingest::{AgentFilter, NeedOptions, Options};
+use cleartune::ingest::{AgentFilter, NeedOptions, Options, OwnText};
 use cleartune::trace::Refetch;
 use serde_json::{Value, json};
 
@@ -23,6 +23,10 @@ pub struct LogArgs {
     /// Smallest number of different characters in such a quotation.
     #[arg(long, value_name = "N", default_value_t = NeedOptions::default().min_distinct)]
     pub need_distinct: usize,
+    /// When the user's or the agent's own words, which are never cleared, make a quotation of a result no need: where they
+    /// hold it more recently than any result, or anywhere before. The latter finds fewer needs and is right more often
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = NeedOwnText::MostRecent)]
+    pub need_own_text: NeedOwnText,
     /// Whether results of a tool can be had again: TOOL=yes, TOOL=costly or TOOL=never. May be repeated.
     #[arg(long, value_name = "TOOL=CLASS", value_parser = refetch)]
     pub refetch: Vec<(String, Refetch)>,
@@ -37,6 +41,15 @@ pub enum Agent {
     Main,
     /// Sub-agents only.
     Sub,
+}
+
+/// Where own words stand for a quotation.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum NeedOwnText {
+    /// Later than every result that holds it.
+    MostRecent,
+    /// Anywhere before the output.
+    Anywhere,
 }
 
 fn quotation(text: &str) -> Result<usize, String> {
@@ -76,10 +89,27 @@ impl LogArgs {
         })
     }
 
+    /// Whether transcripts of a sub-agent, or of a main agent, are wanted.
+    pub fn wants(&self, sub_agent: bool) -> bool {
+        match self.agent {
+            Agent::All => true,
+            Agent::Main => !sub_agent,
+            Agent::Sub => sub_agent,
+        }
+    }
+
     /// The library's options.
     pub fn options(&self) -> Options {
         Options {
-            needs: NeedOptions { find: !self.no_needs, min_bytes: self.need_bytes, min_distinct: self.need_distinct },
+            needs: NeedOptions {
+                find: !self.no_needs,
+                min_bytes: self.need_bytes,
+                min_distinct: self.need_distinct,
+                own_text: match self.need_own_text {
+                    NeedOwnText::MostRecent => OwnText::MostRecent,
+                    NeedOwnText::Anywhere => OwnText::Anywhere,
+                },
+            },
             agent: match self.agent {
                 Agent::All => AgentFilter::All,
                 Agent::Main => AgentFilter::Main,

@@ -6,6 +6,7 @@
 mod axes;
 mod generate;
 mod import;
+mod inspect;
 mod logs;
 mod manifest;
 mod models;
@@ -48,6 +49,7 @@ enum Command {
     Replay(replay::ReplayArgs),
     Generate(generate::GenerateArgs),
     Import(import::ImportArgs),
+    Inspect(inspect::InspectArgs),
     Models(models::ModelsArgs),
 }
 
@@ -65,6 +67,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Command::Replay(args) => replay::run(&args),
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Import(args) => import::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Models(args) => models::run(&args).map(|()| ExitCode::SUCCESS),
     }
 }

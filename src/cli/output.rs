@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 /// Whether an error comes from a reader that closed its end of the pipe: not a failure.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -20,12 +20,56 @@ pub fn stdout(bytes: &[u8]) -> anyhow::Result<()> {
     out.write_all(bytes).and_then(|()| out.flush()).context("standard output")
 }
 
+/// Where an output goes.
+pub enum Target {
+    /// `-`.
+    Stdout,
+    /// A pipe or device: written as it is, nothing to rename.
+    Special(PathBuf),
+    /// A file, links followed, to be written beside and renamed.
+    File(PathBuf),
+}
+
+/// What an output path names.
+///
+/// # Errors
+/// It is a folder.
+pub fn target(path: &Path) -> anyhow::Result<Target> {
+    if path == Path::new("-") {
+        return Ok(Target::Stdout);
+    }
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => bail!("{}: is a folder; write a file name", path.display()),
+        Ok(found) if !found.is_file() => Ok(Target::Special(path.to_owned())),
+        // Renaming over a link would replace the link and leave the file that it points to.
+        Ok(_) => Ok(Target::File(path.canonicalize().unwrap_or_else(|_| path.to_owned()))),
+        Err(_) => Ok(Target::File(path.to_owned())),
+    }
+}
+
+/// Opens a pipe or device.
+///
+/// # Errors
+/// It cannot be opened for writing.
+pub fn open_special(path: &Path) -> anyhow::Result<BufWriter<File>> {
+    let file = File::options().write(true).open(path).with_context(|| format!("{}: cannot be written", path.display()))?;
+    Ok(BufWriter::with_capacity(1 << 16, file))
+}
+
 /// Writes one file beside its place and renames it there, so that a crash or a full disk leaves the old one.
 ///
 /// # Errors
 /// The folder or the file cannot be written; the message names it.
 pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let (folder, name) = split(path)?;
+    let path = match target(path)? {
+        Target::Stdout => bail!("-: write a file name; standard output is taken"),
+        Target::Special(path) => {
+            let mut file = open_special(&path)?;
+            return file.write_all(bytes).and_then(|()| file.flush()).with_context(|| format!("{}: cannot be written", path.display()));
+        }
+        Target::File(path) => path,
+    };
+    let (folder, name) = split(&path)?;
     let mut set = OutputSet::new(&folder)?;
     set.write(&name, bytes)?;
     set.commit()
@@ -83,11 +127,17 @@ impl OutputSet {
             .with_context(|| format!("{}: cannot be written", self.folder.join(name).display()))
     }
 
-    /// Puts every file in its place.
+    /// Puts every file in its place, in the order in which they were made.
     ///
     /// # Errors
-    /// One cannot be renamed.
+    /// One cannot be renamed. What can be known beforehand is looked at before the first one is, so that no set is mixed.
     pub fn commit(mut self) -> anyhow::Result<()> {
+        for name in &self.names {
+            let path = self.folder.join(name);
+            if path.is_dir() {
+                bail!("{}: is a folder, where a file of the results has to go; move it away", path.display());
+            }
+        }
         while let Some(name) = self.names.first() {
             let path = self.folder.join(name);
             fs::rename(self.temporary(name), &path).with_context(|| format!("{}: cannot be replaced", path.display()))?;

@@ -50,7 +50,7 @@ pub struct ReplayArgs {
     all: bool,
 
     /// Draw context size over requests, with and without clearing, into this PNG
-    #[arg(long, value_name = "FILE.png", help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE.png", help_heading = OUTPUT, value_parser = png)]
     plot: Option<PathBuf>,
 
     /// Which transcript to draw, by id [default: the first]
@@ -78,12 +78,11 @@ struct EditArgs {
     #[arg(long, value_name = "TOKENS", value_parser = size::parse)]
     clear_at_least: Option<u64>,
 
-    /// Tools whose results are never cleared
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    #[arg(long, value_name = "TOOLS", value_delimiter = '|', help = "Tools whose results are never cleared, joined by |; none for none")]
     exclude_tools: Option<Vec<String>>,
 
-    /// Clear tool inputs as well: true, false or tools
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    /// Clear tool inputs as well: true, false, or tools joined by |
+    #[arg(long, value_name = "TOOLS", value_delimiter = '|')]
     clear_tool_inputs: Option<Vec<String>>,
 }
 
@@ -95,6 +94,12 @@ enum Format {
     Json,
     /// One row a request
     Csv,
+}
+
+fn png(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let other = path.extension().is_some_and(|e| !e.eq_ignore_ascii_case("png"));
+    if text == "-" || other { Err("pictures are PNG files; write a name such as context.png".to_owned()) } else { Ok(path) }
 }
 
 impl EditArgs {
@@ -116,7 +121,7 @@ impl EditArgs {
         edit.keep = self.keep.unwrap_or(edit.keep);
         edit.clear_at_least = self.clear_at_least.unwrap_or(edit.clear_at_least);
         if let Some(tools) = &self.exclude_tools {
-            edit.exclude_tools.clone_from(tools);
+            edit.exclude_tools = tools.iter().filter(|tool| *tool != "none").cloned().collect();
         }
         if let Some(tools) = &self.clear_tool_inputs {
             edit.clear_tool_inputs = match tools.as_slice() {

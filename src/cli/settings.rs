@@ -8,6 +8,7 @@ use cleartune::policy::{self, Config, Settings};
 use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve, resolve_trace};
 use cleartune::trace::Trace;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 /// Price, cache and readings
 #[derive(Debug, Clone, Default, Args)]
@@ -39,6 +40,8 @@ pub struct SettingsArgs {
 pub struct Stated {
     /// The config, with `--assume` and `--cache` on top.
     pub config: Config,
+    /// Hash of the config file, for the manifest.
+    pub config_sha256: Option<String>,
     overrides: Overrides,
 }
 
@@ -48,7 +51,10 @@ impl SettingsArgs {
     /// # Errors
     /// The file cannot be read, or a key or value is wrong: one line that names it.
     pub fn read(&self, config: Option<&Path>) -> anyhow::Result<Stated> {
-        let mut stated = Stated { config: config.map(read_config).transpose()?.unwrap_or_default(), overrides: Overrides::default() };
+        let mut stated = Stated::default();
+        if let Some(path) = config {
+            (stated.config, stated.config_sha256) = read_config(path).map(|(config, hash)| (config, Some(hash)))?;
+        }
         stated.overrides.price = self.price.clone().unwrap_or_default();
         stated.overrides.cache.ttl_ms = self.ttl;
         stated.overrides.window = self.window.unwrap_or_default();
@@ -90,8 +96,10 @@ impl Stated {
     }
 }
 
-fn read_config(path: &Path) -> anyhow::Result<Config> {
+/// The config and the hash of its file.
+fn read_config(path: &Path) -> anyhow::Result<(Config, String)> {
     let text = std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    let hash = super::source::hex(&Sha256::digest(&text));
     let text = String::from_utf8(text).ok().with_context(|| format!("{}: is not UTF-8 text; write JSON or TOML", path.display()))?;
     let is_toml = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
     let config = if is_toml { policy::from_toml(&text) } else { policy::from_json(&text) };
@@ -99,7 +107,7 @@ fn read_config(path: &Path) -> anyhow::Result<Config> {
     for note in &config.notes {
         eprintln!("{}: {note}", path.display());
     }
-    Ok(config)
+    Ok((config, hash))
 }
 
 fn flag(flag: &'static str, key: &str, value: Value) -> anyhow::Result<Config> {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -33,10 +34,33 @@ pub struct Loaded {
     pub name: String,
     /// Transcripts, in the order of the sources.
     pub documents: Vec<Document>,
+    /// What each source gave, in their order.
+    pub parts: Vec<Part>,
+    /// The report on each log, in the order of the sources.
+    pub reports: Vec<FileReport>,
     /// Every file that was used.
     pub inputs: Vec<Input>,
     /// Whether a fault of an input left something out (`--strict` makes that exit code 1).
     pub lost_something: bool,
+}
+
+/// What one source gave.
+pub struct Part {
+    /// Its short name.
+    pub name: String,
+    /// Its transcripts among [`Loaded::documents`].
+    pub documents: Range<usize>,
+    /// Its reports among [`Loaded::reports`].
+    pub reports: Range<usize>,
+}
+
+/// Which files and transcripts of the sources to take.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Pattern of the file's path relative to its source: `*` is any text, `?` any one character.
+    pub project: Option<String>,
+    /// Earliest start, milliseconds since 1970, as the user wrote it and as a number.
+    pub since: Option<(String, i64)>,
 }
 
 /// One file that was used, for the manifest.
@@ -61,6 +85,8 @@ impl Input {
 /// One file to read.
 struct Entry {
     what: What,
+    /// Index of the source that names or holds it.
+    source: usize,
     /// What it is called in reports.
     name: String,
     /// Whether the user named it, as opposed to a directory that holds it.
@@ -74,14 +100,35 @@ impl SourceArgs {
     /// A source does not exist, or no transcript is in any of them. A file that cannot be read or is no log is reported
     /// and passed over.
     pub fn load(&self) -> anyhow::Result<Loaded> {
-        let entries = entries(&self.sources)?;
+        self.load_where(&Filter::default())
+    }
+
+    /// As [`SourceArgs::load`], of what passes the filter.
+    ///
+    /// # Errors
+    /// Those of [`SourceArgs::load`]; nothing passes the filter.
+    pub fn load_where(&self, filter: &Filter) -> anyhow::Result<Loaded> {
+        let mut entries = entries(&self.sources)?;
+        if let Some(pattern) = &filter.project {
+            let all = list(&entries);
+            entries.retain(|e| glob(pattern, &e.name));
+            if entries.is_empty() {
+                bail!("--project {pattern:?}: no file of the sources has such a path (there is {all}); * stands for any text");
+            }
+        }
         let mut ingest = Ingest::new(self.log.options());
         let mut inputs = Vec::new();
+        // Of each file: its source, and the transcripts and reports that there are after it.
+        let mut marks: Vec<(usize, usize, usize)> = Vec::new();
         for entry in &entries {
             inputs.extend(read(&mut ingest, entry)?);
+            marks.push((entry.source, ingest.documents().len(), ingest.reports().len()));
         }
         let ingested = ingest.finish();
-        eprint!("{}", super::read_report::table(&ingested.reports));
+        // A single source that cannot be used has its say in the error.
+        if !(ingested.documents.is_empty() && ingested.reports.len() == 1 && ingested.reports[0].error.is_some()) {
+            eprint!("{}", super::read_report::table(&ingested.reports));
+        }
         if let Some(line) = sizes_line(&ingested.reports) {
             eprintln!("{line}");
         }
@@ -94,13 +141,72 @@ impl SourceArgs {
                 ),
             }
         }
+        let keep = self.passing(&ingested.documents, &ingested.starts, filter)?;
+        let kept = |end: usize| keep[..end].iter().filter(|k| **k).count();
+        let mut parts: Vec<Part> = Vec::new();
+        let (mut documents_from, mut reports_from) = (0, 0);
+        for (i, source) in self.sources.iter().enumerate() {
+            let last = marks.iter().rev().find(|m| m.0 <= i);
+            let (documents_to, reports_to) = last.map_or((0, 0), |m| (kept(m.1), m.2));
+            let (documents, reports) = (documents_from..documents_to, reports_from..reports_to);
+            (documents_from, reports_from) = (documents_to, reports_to);
+            parts.push(Part { name: short_name(source), documents, reports });
+        }
+        let mut keep = keep.into_iter();
+        let mut documents = ingested.documents;
+        documents.retain(|_| keep.next().unwrap_or(true));
         Ok(Loaded {
             name: short_name(&self.sources[0]),
             lost_something: ingested.reports.iter().any(FileReport::lost_something),
-            documents: ingested.documents,
+            documents,
+            parts,
+            reports: ingested.reports,
             inputs,
         })
     }
+
+    /// Which transcripts pass: those of the wanted agents (of traces that say whose they are) that start late enough.
+    fn passing(&self, documents: &[Document], starts: &[Option<i64>], filter: &Filter) -> anyhow::Result<Vec<bool>> {
+        let sub = |doc: &Document| doc.source.as_ref().and_then(|s| s.get("agent")).is_some_and(|agent| agent == "sub");
+        let agent: Vec<bool> = documents.iter().map(|doc| self.log.wants(sub(doc))).collect();
+        if agent.iter().all(|a| !a) {
+            bail!("--agent leaves no transcript of {}", documents.len());
+        }
+        let Some((written, since)) = &filter.since else { return Ok(agent) };
+        let undated = agent.iter().zip(starts).filter(|(agent, start)| **agent && start.is_none()).count();
+        let keep: Vec<bool> = agent.iter().zip(starts).map(|(agent, start)| *agent && start.is_some_and(|s| s >= *since)).collect();
+        let left_out = if undated > 0 {
+            format!("{undated} of {} transcripts have no date (workloads and trace files have none) and are left out", documents.len())
+        } else {
+            String::new()
+        };
+        if keep.iter().all(|k| !k) {
+            let why = if undated > 0 { format!("; {left_out}") } else { String::new() };
+            bail!("--since {written}: no transcript starts then or later{why}");
+        }
+        if undated > 0 {
+            eprintln!("--since {written}: {left_out}");
+        }
+        Ok(keep)
+    }
+}
+
+/// Whether `text` has the form of `pattern`: `*` is any text, also none and across `/`; `?` is any one character.
+fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    // reach[j]: the pattern so far has the form of the first j characters.
+    let mut reach = vec![false; text.len() + 1];
+    reach[0] = true;
+    for p in pattern {
+        let before = reach.clone();
+        for j in 0..reach.len() {
+            reach[j] = match p {
+                '*' => before[j] || (j > 0 && reach[j - 1]),
+                _ => j > 0 && before[j - 1] && (p == '?' || p == text[j - 1]),
+            };
+        }
+    }
+    reach[text.len()]
 }
 
 /// `claude-code` of `logs/claude-code/`, `session` of `session.trace.jsonl.gz`.
@@ -141,32 +247,32 @@ enum What {
 /// The files of the sources: directories are searched, names sorted by bytes so that every platform has one order.
 fn entries(sources: &[String]) -> anyhow::Result<Vec<Entry>> {
     let mut entries = Vec::new();
-    for source in sources {
+    for (at, source) in sources.iter().enumerate() {
         if source == "-" {
-            entries.push(Entry { what: What::Stdin, name: "-".to_owned(), named: true });
+            entries.push(Entry { source: at, what: What::Stdin, name: "-".to_owned(), named: true });
             continue;
         }
         if workload::shipped_text(source).is_ok() {
-            entries.push(Entry { what: What::Shipped, name: source.clone(), named: true });
+            entries.push(Entry { source: at, what: What::Shipped, name: source.clone(), named: true });
             continue;
         }
         let path = Path::new(source);
         let meta =
             path.metadata().with_context(|| format!("{source}: cannot be read; name a file, a directory or - for standard input"))?;
         if meta.is_dir() {
-            search(path, path, &mut entries);
+            search(path, path, at, &mut entries);
         } else {
-            entries.push(Entry { what: What::File(path.to_owned()), name: file_name(source), named: true });
+            entries.push(Entry { source: at, what: What::File(path.to_owned()), name: file_name(source), named: true });
         }
     }
     Ok(entries)
 }
 
 /// Every file below `dir`. Links are not followed, so that no loop can be walked; a directory that cannot be listed is left to the report.
-fn search(root: &Path, dir: &Path, entries: &mut Vec<Entry>) {
+fn search(root: &Path, dir: &Path, source: usize, entries: &mut Vec<Entry>) {
     let Ok(listing) = std::fs::read_dir(dir) else {
         let name = dir.strip_prefix(root).unwrap_or(dir).display().to_string();
-        entries.push(Entry { what: What::File(dir.to_owned()), name, named: false });
+        entries.push(Entry { source, what: What::File(dir.to_owned()), name, named: false });
         return;
     };
     let mut found: Vec<_> = listing.flatten().collect();
@@ -174,11 +280,13 @@ fn search(root: &Path, dir: &Path, entries: &mut Vec<Entry>) {
     for item in found {
         let path = item.path();
         match item.file_type() {
-            Ok(kind) if kind.is_dir() => search(root, &path, entries),
+            Ok(kind) if kind.is_dir() => search(root, &path, source, entries),
             Ok(kind) if kind.is_symlink() && path.is_dir() => {}
+            // A pipe would block for ever and a device may never end.
+            Ok(_) if path.metadata().is_ok_and(|found| !found.is_file()) => {}
             _ => {
-                let name = path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/");
-                entries.push(Entry { what: What::File(path), name, named: false });
+                let name = printable(&path.strip_prefix(root).unwrap_or(&path).display().to_string().replace('\\', "/"));
+                entries.push(Entry { source, what: What::File(path), name, named: false });
             }
         }
     }
@@ -189,9 +297,14 @@ fn search(root: &Path, dir: &Path, entries: &mut Vec<Entry>) {
 fn file_name(source: &str) -> String {
     let path = Path::new(source);
     match path.file_name() {
-        Some(name) if path.is_absolute() => name.to_string_lossy().into_owned(),
-        _ => source.to_owned(),
+        Some(name) if path.is_absolute() => printable(&name.to_string_lossy()),
+        _ => printable(source),
     }
+}
+
+/// A name without control characters, which would reach the terminal.
+fn printable(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Reads one file; what the manifest says of it if it was used.
@@ -205,7 +318,7 @@ fn read(ingest: &mut Ingest, entry: &Entry) -> anyhow::Result<Option<Input>> {
             Ok(log(hashed(ingest, &entry.name, io::stdin().lock())))
         }
         What::Shipped => generate(ingest, &entry.name, &entry.name).map(Some),
-        What::File(path) if path.extension().is_some_and(|e| e == "toml") => {
+        What::File(path) if is_workload(path) => {
             let text = path.to_string_lossy();
             // Of a folder only what is a workload counts; a named file has to be one.
             match generate(ingest, &text, &entry.name) {
@@ -225,6 +338,17 @@ fn read(ingest: &mut Ingest, entry: &Entry) -> anyhow::Result<Option<Input>> {
             }
         }),
     }
+}
+
+/// Whether a file is TOML rather than the JSON of a log, whatever its name is: no JSON value starts a TOML document's line.
+fn is_workload(path: &Path) -> bool {
+    let mut head = Vec::new();
+    if let Ok(file) = std::fs::File::open(path) {
+        let _ = file.take(1 << 16).read_to_end(&mut head);
+    }
+    let Ok(text) = std::str::from_utf8(head.trim_ascii_start()) else { return false };
+    let is_toml = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) && !text.starts_with(['{', '"']);
+    is_toml || text.parse::<toml::Table>().is_ok_and(|table| ["name", "seed", "transcripts"].iter().all(|key| table.contains_key(*key)))
 }
 
 /// Generates the transcripts of a workload.
@@ -248,7 +372,8 @@ fn hashed(ingest: &mut Ingest, name: &str, source: impl Read) -> Option<String> 
     Some(hex(&tee.sha.finalize()))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(64), |mut hex, b| {
         let _ = write!(hex, "{b:02x}");
         hex
@@ -265,5 +390,27 @@ impl<R: Read> Read for Tee<R> {
         let n = self.source.read(out)?;
         self.sha.update(&out[..n]);
         Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_the_whole_path() {
+        for (pattern, text, fits) in [
+            ("a.jsonl", "a.jsonl", true),
+            ("a.jsonl", "ba.jsonl", false),
+            ("*shop*", "-home-me-shop/1.jsonl", true),
+            ("*shop*", "-home-me-web/1.jsonl", false),
+            ("*/?.jsonl", "x/y/1.jsonl", true),
+            ("*/?.jsonl", "x/y/10.jsonl", false),
+            ("*", "", true),
+            ("?", "", false),
+            ("a**b", "ab", true),
+        ] {
+            assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
+        }
     }
 }

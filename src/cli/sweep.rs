@@ -1,5 +1,6 @@
 //! `cleartune sweep`, and the main job.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +12,7 @@ use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
 use cleartune::replay::replay;
 use cleartune::report::plot::{self, ContextView, SweepView};
-use cleartune::report::{self, Headline, answer, bill, bill_line, by_session, csv};
+use cleartune::report::{self, Headline, answer, bill, bill_line, by_session, csv, number};
 use cleartune::sweep::{Grid, Outcome, Profile, Transcript, run as run_sweep};
 use cleartune::trace::Trace;
 use serde_json::json;
@@ -24,6 +25,8 @@ use super::settings::{ConfigArg, SettingsArgs};
 use super::source::{Loaded, SourceArgs};
 
 const RESULTS: &str = "Results";
+/// Some minutes of work and a gigabyte of rows; more is taken for a slip of the pen.
+const MOST_CONFIGS: u128 = 5_000_000;
 
 /// Every config of a grid over every transcript, and the answer
 #[derive(Debug, Args)]
@@ -49,7 +52,7 @@ pub struct SweepArgs {
     settings: SettingsArgs,
 
     /// Threads [default: one a core]; changes no byte of the results
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = RESULTS)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = RESULTS)]
     threads: Option<u16>,
 
     /// Exit with 1 if any record of the sources had to be skipped
@@ -62,14 +65,24 @@ pub struct SweepArgs {
 /// # Errors
 /// A source, flag or config is wrong, or the results cannot be written.
 pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
-    let stop = progress::interrupt_flag()?;
     let stated = args.settings.read(args.config.config.as_deref())?;
     let loaded = args.source.load()?;
     let (transcripts, notes) = prepare(&loaded, &stated)?;
 
+    // From here on an interrupt has something to leave behind.
+    let stop = progress::interrupt_flag()?;
     let auto = Profile::new(transcripts.iter().map(|t| &t.trace)).auto();
     let current: Vec<_> = stated.config.edit.iter().cloned().collect();
-    let grid = Grid::new(&args.axes.axes(), &auto, &current);
+    let axes = args.axes.axes();
+    let size = Grid::size(&axes, &auto);
+    anyhow::ensure!(
+        size <= MOST_CONFIGS,
+        "the grid has {size} configs; write fewer values or larger steps for --trigger, --keep or --clear-at-least, at most {MOST_CONFIGS} configs"
+    );
+    let grid = Grid::new(&axes, &auto, &current);
+    for tool in unknown_tools(&grid, &transcripts) {
+        eprintln!("{tool:?} is no tool of any transcript, so naming it changes nothing");
+    }
     let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&loaded.name));
 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.map_or(0, usize::from)).build()?;
@@ -77,7 +90,9 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let outcome = pool.install(|| replay_all(&transcripts, &grid, &stop, &mut set))?;
     if outcome.transcripts_done < transcripts.len() {
         drop(set);
-        output::write_file(&folder.join("sweep.partial.csv"), &csv::sweep(&outcome.rows))?;
+        // Rows over no transcript at all say nothing.
+        let rows = if outcome.transcripts_done == 0 { &[][..] } else { &outcome.rows };
+        output::write_file(&folder.join("sweep.partial.csv"), &csv::sweep(rows))?;
         eprintln!(
             "interrupted after {} of {} transcripts; what was done is in {}",
             outcome.transcripts_done,
@@ -92,12 +107,13 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref(), bill);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
     set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, choice.as_ref()))?;
-    let asked = json!({"grid": args.axes.asked(), "logs": args.source.log.asked()});
-    let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid };
-    set.write("manifest.json", &manifest(&facts))?;
     for (name, png) in pictures(&headline, &transcripts, &outcome, choice.as_ref())? {
         set.write(name, &png)?;
     }
+    // Last, so that a set is whole when its manifest is there.
+    let asked = json!({"grid": args.axes.asked(), "logs": args.source.log.asked(), "config_sha256": stated.config_sha256});
+    let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid };
+    set.write("manifest.json", &manifest(&facts))?;
     set.commit()?;
     // A set that is complete makes what an interrupted run left behind stale.
     let _ = std::fs::remove_file(folder.join("sweep.partial.csv"));
@@ -105,6 +121,14 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     output::stdout(answer(&headline, &outcome, choice.as_ref()).as_bytes())?;
     output::stdout(format!("\nThe whole grid and four pictures are in {}\n", folder.display()).as_bytes())?;
     Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Tools that the grid names and no transcript has.
+fn unknown_tools<'a>(grid: &'a Grid, transcripts: &[Transcript]) -> BTreeSet<&'a str> {
+    let known: BTreeSet<&str> = transcripts.iter().flat_map(|t| &t.trace.tools).map(|tool| tool.name.as_str()).collect();
+    let edits = grid.configs.iter().filter_map(|knobs| knobs.edit.as_ref());
+    let named = edits.flat_map(|edit| edit.exclude_tools.iter().chain(edit.clear_tool_inputs.tools()));
+    named.map(String::as_str).filter(|tool| !known.contains(tool)).collect()
 }
 
 /// The transcripts with their settings, and where the prices of each come from.
@@ -193,7 +217,7 @@ fn pictures(
     outcome: &Outcome,
     choice: Option<&Choice>,
 ) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
-    let title = format!("{} · {} transcripts · prices of {}", headline.source, transcripts.len(), headline.prices);
+    let title = format!("{} · {} · prices of {}", headline.source, number::count(transcripts.len() as u64, "transcript"), headline.prices);
     let front = decide::freed_against_refetches(&outcome.rows);
     let view = SweepView { title: &title, rows: &outcome.rows, chosen: choice.map(|c| c.row), front: &front };
     let mut all = vec![

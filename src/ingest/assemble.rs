@@ -109,10 +109,15 @@ fn needs(part: &Part, options: &Options) -> Vec<Vec<u32>> {
     all
 }
 
+/// When the first call that no earlier file holds was made, milliseconds since 1970; `None` where no call carries a time.
+pub fn start(calls: &[Call]) -> Option<i64> {
+    let first = calls.iter().find(|c| !c.repeated).and_then(|c| c.at_ms);
+    first.or_else(|| calls.iter().find_map(|c| c.at_ms))
+}
+
 /// Writes the requests. Calls that an earlier file holds are no requests here; what they put into the context enters as client text.
 fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, report: &mut FileReport) {
-    let origin = part.calls.iter().find(|c| !c.repeated).and_then(|c| c.at_ms);
-    let origin = origin.or_else(|| part.calls.iter().find_map(|c| c.at_ms)).unwrap_or(0);
+    let origin = start(&part.calls).unwrap_or(0);
     let mut at_ms = 0;
     let mut backwards = 0;
     let mut carried = 0;

@@ -39,9 +39,10 @@ use std::io::Read;
 pub use held_out::{HeldOut, Step};
 pub use natural::{Caching, NaturalInvalidation, natural_invalidations};
 pub use needs::Quotations;
-pub use options::{AgentFilter, Limits, NeedOptions, Options, default_refetch};
+pub use options::{AgentFilter, Limits, NeedOptions, Options, OwnText, default_refetch};
 pub use report::{CauseCount, FileReport, Skipped};
 pub use sizes::{SizeReport, default_bytes_per_token};
+pub use time::{Instant, parse as parse_timestamp};
 
 use crate::trace::{Document, ToolDoc};
 use input::Input;
@@ -52,6 +53,9 @@ use readers::{Format, Head, Parsed};
 pub struct Ingested {
     /// Transcripts, file by file in the order read, ids unique.
     pub documents: Vec<Document>,
+    /// When the first request of each transcript was sent, milliseconds since 1970, as far as its source says. Beside the documents and
+    /// not in them, so that no date is in what is imported.
+    pub starts: Vec<Option<i64>>,
     /// One report a file.
     pub reports: Vec<FileReport>,
 }
@@ -70,6 +74,7 @@ pub struct Ingest {
     options: Options,
     seen: HashSet<u128>,
     documents: Vec<Document>,
+    starts: Vec<Option<i64>>,
     by_id: HashMap<String, usize>,
     reports: Vec<FileReport>,
 }
@@ -77,7 +82,7 @@ pub struct Ingest {
 impl Ingest {
     /// An import of nothing yet.
     pub fn new(options: Options) -> Self {
-        Self { options, seen: HashSet::new(), documents: Vec::new(), by_id: HashMap::new(), reports: Vec::new() }
+        Self { options, seen: HashSet::new(), documents: Vec::new(), starts: Vec::new(), by_id: HashMap::new(), reports: Vec::new() }
     }
 
     /// Reads one file whole. `name` is only repeated in the report; the format is told by the content.
@@ -116,7 +121,7 @@ impl Ingest {
         let before = self.documents.len();
         let mut nothing = parsed.parts.is_empty() && parsed.documents.is_empty();
         for doc in parsed.documents {
-            if self.push(doc, true) {
+            if self.push(doc, None, true) {
                 report.transcripts += 1;
             } else {
                 report.duplicates += 1;
@@ -125,8 +130,9 @@ impl Ingest {
         if let Some(format) = format {
             for mut part in parsed.parts {
                 assemble::mark_repeated(&mut part.calls, &mut self.seen);
+                let start = assemble::start(&part.calls);
                 if let Some(doc) = assemble::document(part, format.name(), format.assumed_base(), &self.options, &mut report) {
-                    self.push(doc, false);
+                    self.push(doc, start, false);
                 }
             }
         }
@@ -137,6 +143,7 @@ impl Ingest {
             report.note(match (nothing, report.requests) {
                 (true, _) => "no model call is in the file, so no transcript was made",
                 (false, 0) => "every record repeats an earlier file's",
+                (false, _) if report.duplicates > 0 => "every transcript repeats an earlier one",
                 (false, _) => "the filter on agents leaves no transcript",
             });
         }
@@ -145,7 +152,7 @@ impl Ingest {
     }
 
     /// Keeps a document under an id of its own; `false` when the very same one is there already.
-    fn push(&mut self, mut doc: Document, same_is_one: bool) -> bool {
+    fn push(&mut self, mut doc: Document, start: Option<i64>, same_is_one: bool) -> bool {
         let id = doc.id.clone();
         let mut copy = 1;
         while let Some(&other) = self.by_id.get(&doc.id) {
@@ -160,17 +167,28 @@ impl Ingest {
         }
         self.by_id.insert(doc.id.clone(), self.documents.len());
         self.documents.push(doc);
+        self.starts.push(start);
         true
     }
 
     /// Adds a transcript that another source made (a generator).
     pub fn add_document(&mut self, doc: Document) {
-        self.push(doc, false);
+        self.push(doc, None, false);
+    }
+
+    /// The transcripts so far.
+    pub fn documents(&self) -> &[Document] {
+        &self.documents
+    }
+
+    /// The reports so far.
+    pub fn reports(&self) -> &[FileReport] {
+        &self.reports
     }
 
     /// Ends the import.
     pub fn finish(self) -> Ingested {
-        Ingested { documents: self.documents, reports: self.reports }
+        Ingested { documents: self.documents, starts: self.starts, reports: self.reports }
     }
 }
 

@@ -76,6 +76,8 @@ pub enum Asked {
 }
 
 /// What a response says that context editing did (`context_management.applied_edits`), summed over its edits.
+// Named as the API names them.
+#[allow(clippy::struct_field_names)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Tool uses cleared.

@@ -44,6 +44,14 @@ pub enum ClearToolInputs {
 }
 
 impl ClearToolInputs {
+    /// The tools that are named one by one.
+    pub fn tools(&self) -> &[String] {
+        match self {
+            Self::No | Self::Yes => &[],
+            Self::Tools(tools) => tools,
+        }
+    }
+
     /// Whether the inputs of `tool` are cleared.
     pub fn covers(&self, tool: &str) -> bool {
         match self {

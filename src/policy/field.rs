@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ConfigError;
+use crate::price::MOST_USD;
 
 /// The keys of every object in a config file, by the object's place; for messages and for spotting a key in the wrong object.
 pub(super) const TOP_KEYS: &[&str] = &["context_management", "assume", "cache", "price", "context_window"];
@@ -164,11 +165,11 @@ impl<'a> Field<'a> {
     pub fn price(&self) -> Result<f64, ConfigError> {
         match self.value {
             Value::Number(n) => match n.as_f64() {
-                Some(f) if f.is_finite() && f >= 0.0 => Ok(f + 0.0),
-                _ => Err(self.error(format!("{n} is not a price: write USD per million tokens, 0 or more, for example 3.75"))),
+                Some(f) if (0.0..=MOST_USD).contains(&f) => Ok(f + 0.0),
+                _ => Err(self.error(format!("{n} is not a price: write USD per million tokens, from 0 to 1000000, for example 3.75"))),
             },
             Value::String(s) => {
-                let number = s.trim().trim_start_matches('$').parse::<f64>().ok().filter(|f| f.is_finite() && *f >= 0.0);
+                let number = s.trim().trim_start_matches('$').parse::<f64>().ok().filter(|f| (0.0..=MOST_USD).contains(f));
                 let write = number.map_or_else(|| "for example 3.75".to_owned(), |f| f.to_string());
                 Err(self.error(format!("expected USD per million tokens, got a string: write {write} without quotes")))
             }

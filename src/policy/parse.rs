@@ -13,6 +13,9 @@ use super::field::{self, Field};
 use super::{Assume, CacheMode, CachePatch, Config, KeepCounts, Memory, Selection, TriggerCmp};
 use crate::price::{PricePatch, Tier};
 
+/// A result that is cleared again as soon as it is fetched would be fetched for ever.
+const MOST_ROUNDS: u32 = 100;
+
 /// An error in a config: the field and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
@@ -180,7 +183,7 @@ fn assume(at: &Field) -> Result<Assume, ConfigError> {
         out.trigger_cmp = at.word(&[("gt", TriggerCmp::Gt), ("ge", TriggerCmp::Ge)])?;
     }
     if let Some(at) = object.get("max_refetch_rounds") {
-        out.max_refetch_rounds = at.count32("rounds", 0, u32::MAX)?;
+        out.max_refetch_rounds = at.count32("rounds", 0, MOST_ROUNDS)?;
     }
     Ok(out)
 }

@@ -9,6 +9,7 @@ mod prices;
 mod resolve;
 
 pub use catalogue::{Catalogue, Model, Ttl};
+pub(crate) use patch::MOST_USD;
 pub use patch::{Window, parse_ttl};
 pub use prices::{PricePatch, Prices, Tier, UnitPrices};
 pub use resolve::{ModelNote, Origin, Overrides, PriceError, resolve, resolve_trace};

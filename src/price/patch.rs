@@ -5,6 +5,9 @@ use std::str::FromStr;
 use super::PricePatch;
 use crate::policy::size;
 
+/// USD per million tokens; sums of larger prices could overflow.
+pub(crate) const MOST_USD: f64 = 1e6;
+
 const PRICE_KEYS: [&str; 5] = ["input", "cache_read", "cache_write", "cache_write_1h", "output"];
 
 impl FromStr for PricePatch {
@@ -45,9 +48,9 @@ impl FromStr for PricePatch {
                     return Err(format!("\"{}\" is not a price: write {near}{}", key.escape_debug(), PRICE_KEYS.join(", ")));
                 }
             };
-            let usd = value.trim_start_matches('$').parse::<f64>().ok().filter(|usd| usd.is_finite() && *usd >= 0.0);
+            let usd = value.trim_start_matches('$').parse::<f64>().ok().filter(|usd| (0.0..=MOST_USD).contains(usd));
             let usd = usd.ok_or_else(|| {
-                format!("{key}={} is not a price: write USD per million tokens, 0 or more, as in {key}=3.75", value.escape_debug())
+                format!("{key}={} is not a price: write USD per million tokens, from 0 to 1000000, as in {key}=3.75", value.escape_debug())
             })?;
             if slot.replace(usd + 0.0).is_some() {
                 return Err(format!("{key} stands twice: write it once"));

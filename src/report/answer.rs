@@ -67,7 +67,15 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
             );
         }
         Verdict::DoNotClear => {
-            let _ = writeln!(out, "Do not clear: it does not pay here.");
+            let _ = writeln!(
+                out,
+                "{}",
+                if none.overflowed_transcripts == 0 {
+                    "Do not clear: it does not pay here."
+                } else {
+                    "No config of the grid helps here; as it is, do not clear."
+                }
+            );
             let _ = match choice.cheapest {
                 Some(i) if outcome.rows[i].totals.cost_usd < none.totals.cost_usd => writeln!(
                     out,
@@ -78,10 +86,14 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
                     writeln!(out, "The cheapest config that loses nothing never fires; those that fire cost more.")
                 }
                 Some(i) => writeln!(out, "The cheapest config that loses nothing {}.", dearer(&outcome.rows[i], none)),
+                None if outcome.rows.iter().any(|r| !r.knobs.is_none() && r.totals.lost_needs == 0) => {
+                    writeln!(out, "Every config leaves needs unmet even after fetching again; try a larger --keep.")
+                }
                 None => writeln!(out, "Every config loses results that some later request needs; see --exclude-tools."),
             };
         }
     }
+    overflow(&mut out, choice, row, none);
     out.push('\n');
     if choice.verdict == Verdict::DoNotClear {
         let peak = short(none.totals.peak_prompt_tokens as f64);
@@ -94,6 +106,29 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
         let _ = writeln!(out, "\n{paste}");
     }
     out
+}
+
+/// What does not fit the context window, unless the verdict is about that already.
+fn overflow(out: &mut String, choice: &Choice, row: &ConfigRow, none: &ConfigRow) {
+    let most = none.overflowed_transcripts.max(row.overflowed_transcripts);
+    if most == 0 || choice.verdict == Verdict::ClearToFit {
+        return;
+    }
+    let _ = match choice.verdict {
+        Verdict::DoNotClear => writeln!(
+            out,
+            "{} of {} overflow the context window; try smaller values of --trigger, or a larger --keep.",
+            none.overflowed_transcripts,
+            count(none.transcripts, "transcript")
+        ),
+        _ => writeln!(
+            out,
+            "{} of {} overflow the context window without clearing, {} with it.",
+            none.overflowed_transcripts,
+            count(none.transcripts, "transcript"),
+            row.overflowed_transcripts
+        ),
+    };
 }
 
 fn figures(out: &mut String, row: &ConfigRow, none: &ConfigRow, spread: Option<&Spread>) {

@@ -7,11 +7,13 @@ pub mod csv;
 pub mod json;
 pub mod number;
 pub mod plot;
+mod profile;
 mod sizes_line;
 mod table;
 
 pub use answer::{Headline, answer};
 pub use bill::{BillCheck, Difference, PricedCause, Side, Why, bill, by_session};
 pub use bill_table::{bill_line, bill_table};
+pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, Shown, profile_json, profile_table};
 pub use sizes_line::sizes_line;
 pub use table::replay_table;

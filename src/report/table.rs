@@ -84,7 +84,7 @@ fn skipped(out: &mut String, left_out: &mut u64) {
 }
 
 fn line(out: &mut String, cells: &[String; 10]) {
-    const WIDTHS: [usize; 10] = [7, 8, 7, 6, 8, 8, 6, 7, 7, 8];
+    const WIDTHS: [usize; 10] = [7, 7, 7, 6, 7, 7, 6, 7, 7, 9];
     let mut text = String::new();
     for (cell, width) in cells.iter().zip(WIDTHS) {
         let _ = write!(text, "{cell:>width$} ");

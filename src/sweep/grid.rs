@@ -41,6 +41,21 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// How many configs [`Grid::new`] would make of the axes, before doubles are left out.
+    pub fn size(axes: &Axes, auto: &Auto) -> u128 {
+        let values = |axis: &Axis, auto: &[u64]| match axis {
+            Axis::Auto => auto.len() as u128,
+            Axis::Values(values) => values.len() as u128,
+        };
+        let triggers = if axes.trigger_counts_uses { &auto.keep } else { &auto.trigger };
+        let sets = axes.exclude_tools.as_ref().unwrap_or(&auto.exclude_tools).len() as u128;
+        values(&axes.trigger, triggers)
+            * values(&axes.keep, &auto.keep)
+            * values(&axes.clear_at_least, &auto.clear_at_least)
+            * sets
+            * axes.clear_tool_inputs.len() as u128
+    }
+
     /// Every combination of the axes' values, `none` before them and `further` after them, each config once.
     pub fn new(axes: &Axes, auto: &Auto, further: &[ClearToolUses]) -> Self {
         let values = |axis: &Axis, auto: &[u64]| match axis {
@@ -95,6 +110,7 @@ mod tests {
         let grid = Grid::new(&Axes::default(), &auto, &[]);
         assert!(grid.configs[0].is_none());
         assert_eq!(grid.configs.len(), 1 + 4);
+        assert_eq!(Grid::size(&Axes::default(), &auto), 4);
         let known = grid.configs[2].edit.clone().unwrap();
         let other = ClearToolUses { keep: 9, ..known.clone() };
         assert_eq!(Grid::new(&Axes::default(), &auto, &[known, other]).configs.len(), 1 + 4 + 1);

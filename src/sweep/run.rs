@@ -71,7 +71,7 @@ pub fn run<E>(
                     return Vec::new();
                 }
                 let configs = &configs[from..configs.len().min(from + CONFIGS_PER_TASK)];
-                let totals = replay_each(engine, &chunk[t], configs);
+                let totals = replay_each(engine, &chunk[t], configs, stop);
                 progress(configs.len() as u64);
                 totals
             })
@@ -89,12 +89,14 @@ pub fn run<E>(
     Ok(finish(configs, sums, costs))
 }
 
-fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[Knobs]) -> Vec<Totals> {
+/// Replays each config; fewer outcomes than configs when it was stopped.
+fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[Knobs], stop: &AtomicBool) -> Vec<Totals> {
     let mut settings = transcript.settings.clone();
     let mut masks = Masks::new(&transcript.trace, None);
     let mut masks_of: Option<&ClearToolUses> = None;
     configs
         .iter()
+        .take_while(|_| !stop.load(Ordering::Relaxed))
         .map(|knobs| {
             if let Some(edit) = &knobs.edit {
                 // Neighbours in the grid name the same tools.

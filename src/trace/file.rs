@@ -61,7 +61,11 @@ fn describe(error: &serde_json::Error) -> String {
     }
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or("has the wrong type");
-    // `invalid type: string "…"` would quote the transcript.
+    // Whatever stands in the file may be quoted: a variant in backticks, a string in double quotes.
+    if text.starts_with("unknown variant") {
+        let known = text.rfind(", expected").map_or("", |at| &text[at + 2..]);
+        return format!("is none of its values; {known}");
+    }
     match (text.find('"'), text.rfind('"')) {
         (Some(a), Some(b)) if b > a => format!("{}…{}", &text[..=a], &text[b..]),
         _ => text.to_owned(),

@@ -31,6 +31,7 @@ impl File {
             ("reuse", self.reuse.is_some()),
             ("paging", self.paging.is_some()),
             ("notes", self.notes.is_some()),
+            ("comparison", self.comparison.is_some()),
             ("classes", self.classes.is_some()),
             ("bytes_per_token", self.bytes_per_token.is_some()),
         ];
@@ -57,6 +58,7 @@ impl File {
             reuse: section("reuse", self.reuse)?,
             paging: self.paging,
             notes: self.notes,
+            comparison: self.comparison,
             classes: section("classes", self.classes)?,
         };
         simulation.check()?;
@@ -148,6 +150,11 @@ impl Simulation {
             known("notes.tool", &notes.tool, &tools, &format!("classes.{}.tools", notes.class))?;
             for (i, source) in notes.sources.iter().enumerate() {
                 known(&format!("notes.sources[{i}]"), source, &classes, "classes")?;
+            }
+        }
+        if let Some(comparison) = &self.comparison {
+            for (i, class) in comparison.classes.iter().enumerate() {
+                known(&format!("comparison.classes[{i}]"), class, &classes, "classes")?;
             }
         }
         self.check_classes()

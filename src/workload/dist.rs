@@ -19,7 +19,15 @@ impl Stream {
     /// Stream `index` of `seed`: independent of every other index, whatever is drawn beside it.
     pub(super) fn new(seed: u64, index: u64) -> Self {
         // Spelled out, as `seed_from_u64` is free to change between versions.
-        let mut key = *b"________cleartune workload seed.";
+        Self::keyed(*b"________cleartune workload seed.", seed, index)
+    }
+
+    /// The words of transcript `index`: whatever they take, sizes, times and needs stay what they are.
+    pub(super) fn of_words(seed: u64, index: u64) -> Self {
+        Self::keyed(*b"________cleartune workload words", seed, index)
+    }
+
+    fn keyed(mut key: [u8; 32], seed: u64, index: u64) -> Self {
         key[..8].copy_from_slice(&seed.to_le_bytes());
         let mut rng = ChaCha12Rng::from_seed(key);
         rng.set_stream(index);

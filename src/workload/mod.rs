@@ -8,28 +8,40 @@
 //! | `needs` | which results are drawn on again, where and by which mechanism |
 //! | `plan` | the session as simulated, with what a trace leaves out, and the trace made of it |
 //! | `script` | workloads of given sizes |
+//! | `text`, `quotes`, `words` | the session in words, in which later outputs quote the results that they need |
+//! | `messages` | these words as Messages API requests and responses |
 //!
 //! Needs follow from what the simulated agent does, never from a flat probability: a follow-up question, a short look back, a
-//! return to earlier material, paging through a file, a note taken, a synthesis phase that draws on the sources.
+//! return to earlier material, paging through a file, a note taken, a synthesis phase that draws on the sources, documents compared.
 
 mod check;
 mod dist;
+mod messages;
 mod needs;
 mod plan;
+mod quotes;
 mod script;
 mod spec;
+mod text;
 mod trajectory;
+mod words;
 
 pub use plan::{Mechanism, Plan, PlannedNeed, PlannedRequest, PlannedUse};
+pub use quotes::{PlantedQuote, QuoteKind};
 pub use spec::{Spec, WorkloadError};
+pub use text::{BlockText, Conversation, RequestText};
 
 /// The name of the workload that a run without arguments takes.
 pub const DEFAULT: &str = "research_agent";
 
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 7] = [
     (DEFAULT, include_str!("../../workloads/research_agent.toml")),
     ("coding_agent", include_str!("../../workloads/coding_agent.toml")),
     ("notebook", include_str!("../../workloads/notebook.toml")),
+    ("web_research_100", include_str!("../../workloads/web_research_100.toml")),
+    ("compare_documents", include_str!("../../workloads/compare_documents.toml")),
+    ("ephemeral_api", include_str!("../../workloads/ephemeral_api.toml")),
+    ("long_chat", include_str!("../../workloads/long_chat.toml")),
 ];
 
 /// The workloads that the library brings along: name and TOML text, the default one first.

@@ -41,6 +41,7 @@ pub(super) fn plant(simulation: &Simulation, stream: &mut Stream, uses: &[Planne
             planted.draw_on_in_synthesis(simulation, stream, id);
         }
     }
+    planted.compare(simulation, stream);
     planted.needs.into_iter().map(|((request, use_id), mechanism)| PlannedNeed { request, use_id, mechanism }).collect()
 }
 
@@ -92,6 +93,20 @@ impl Planted<'_> {
             }
         }
         noted
+    }
+
+    /// Each request draws on the documents that earlier requests brought, each by chance.
+    fn compare(&mut self, simulation: &Simulation, stream: &mut Stream) {
+        let Some(comparison) = &simulation.comparison else { return };
+        let compared = |u: &PlannedUse| can_be_needed(simulation, u) && comparison.classes.contains(&u.class);
+        let ids: Vec<usize> = (0..self.uses.len()).filter(|&id| compared(&self.uses[id])).collect();
+        for request in 0..self.requests.len() {
+            for &id in ids.iter().take_while(|&&id| self.uses[id].arrives() < request) {
+                if stream.chance(comparison.share) {
+                    self.add(request, id, Mechanism::Comparison);
+                }
+            }
+        }
     }
 
     /// Sources from before the synthesis phase are drawn on in it, each at some request of it and perhaps again later.

@@ -19,6 +19,8 @@ pub enum Mechanism {
     Note,
     /// The report is written, or the work is checked, from all sources.
     Synthesis,
+    /// Documents are laid side by side.
+    Comparison,
     /// Given in a script.
     Script,
 }
@@ -94,6 +96,8 @@ pub struct Plan {
     pub model: Option<String>,
     /// Tokens of tools + system prompt.
     pub base_tokens: u32,
+    /// UTF-8 bytes of a token.
+    pub bytes_per_token: f64,
     /// Workload, seed and index, for the trace's `source`.
     pub source: serde_json::Value,
     /// Every tool that the workload knows.

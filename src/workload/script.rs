@@ -4,6 +4,9 @@ use super::plan::{Mechanism, Plan, PlannedNeed, PlannedRequest, PlannedUse};
 use super::spec::{Script, Spec};
 use crate::trace::ToolDoc;
 
+/// Of a script without results; where there are any, theirs counts.
+const BYTES_PER_TOKEN: f64 = 3.4;
+
 /// The script as a session.
 pub(super) fn plan(spec: &Spec, script: &Script, index: usize) -> Plan {
     let mut uses: Vec<PlannedUse> = Vec::new();
@@ -40,5 +43,8 @@ pub(super) fn plan(spec: &Spec, script: &Script, index: usize) -> Plan {
     needs.dedup();
     let (id, source) = spec.head(index);
     let tools = script.tools.iter().map(|(name, tool)| (name.clone(), ToolDoc { refetch: tool.refetch })).collect();
-    Plan { id, model: spec.model.clone(), base_tokens: script.base_tokens, source, tools, uses, requests, needs }
+    let (bytes, tokens) = uses.iter().fold((0, 0), |(b, t), u| (b + u.result_bytes, t + u64::from(u.result_tokens)));
+    let bytes_per_token = if bytes > 0 && tokens > 0 { bytes as f64 / tokens as f64 } else { BYTES_PER_TOKEN };
+    let (model, base_tokens) = (spec.model.clone(), script.base_tokens);
+    Plan { id, model, base_tokens, bytes_per_token, source, tools, uses, requests, needs }
 }

@@ -52,6 +52,7 @@ pub(super) struct Simulation {
     pub(super) reuse: Reuse,
     pub(super) paging: Option<Paging>,
     pub(super) notes: Option<Notes>,
+    pub(super) comparison: Option<Comparison>,
     pub(super) classes: BTreeMap<String, Class>,
 }
 
@@ -74,6 +75,7 @@ pub(super) struct File {
     pub(super) reuse: Option<Reuse>,
     pub(super) paging: Option<Paging>,
     pub(super) notes: Option<Notes>,
+    pub(super) comparison: Option<Comparison>,
     pub(super) classes: Option<BTreeMap<String, Class>>,
 }
 
@@ -168,6 +170,14 @@ pub(super) struct Notes {
     pub(super) sources: Vec<String>,
     pub(super) within_uses: usize,
     pub(super) spares: Share,
+}
+
+/// Results that are laid side by side all along.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Comparison {
+    pub(super) classes: Vec<String>,
+    pub(super) share: Share,
 }
 
 /// Tools that behave alike.

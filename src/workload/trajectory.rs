@@ -20,7 +20,8 @@ pub(super) fn simulate(spec: &Spec, simulation: &Simulation, index: usize) -> Pl
         .flat_map(|class| &class.tools)
         .map(|(name, tool)| (name.clone(), ToolDoc { refetch: tool.refetch }))
         .collect();
-    Plan { id, model: spec.model.clone(), base_tokens, source, tools, uses, requests, needs }
+    let (model, bytes_per_token) = (spec.model.clone(), simulation.bytes_per_token);
+    Plan { id, model, base_tokens, bytes_per_token, source, tools, uses, requests, needs }
 }
 
 /// A session on its way.

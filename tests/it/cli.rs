@@ -137,6 +137,47 @@ fn the_published_clearing_run_comes_out_of_replay() {
 }
 
 #[test]
+fn generate_text_writes_logs_and_the_truth_beside_them() {
+    let folder = Folder::new("generate-text");
+    let args = ["generate", "ephemeral_api", "--transcripts", "2"];
+    let run = |more: &[&str]| folder.run(&[&args[..], more].concat());
+    assert!(run(&["--text", "--out", "pairs.jsonl"]).status.success());
+    assert!(run(&["--text=bodies", "--out", "bodies.jsonl.gz"]).status.success());
+    assert_eq!(folder.names("."), ["bodies.jsonl.gz", "bodies.truth.jsonl", "pairs.jsonl", "pairs.truth.jsonl"]);
+    let read = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap();
+    let parsed = |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<serde_json::Value>>();
+    assert_eq!(read("pairs.truth.jsonl"), read("bodies.truth.jsonl"));
+    assert!(parsed(&read("pairs.truth.jsonl")).iter().all(|line| line["transcript"].is_string() && line["kind"].is_string()));
+    // The recorded prompts are the planned ones: base and history.
+    let trace = text(&run(&["--out", "-"]).stdout);
+    let prompts: Vec<u64> = parsed(&trace)
+        .iter()
+        .flat_map(|document| {
+            let mut size = document["base_tokens"].as_u64().unwrap();
+            let sum = |blocks: &serde_json::Value| blocks.as_array().unwrap().iter().map(|b| b["tokens"].as_u64().unwrap()).sum::<u64>();
+            let requests = document["requests"].as_array().unwrap().clone();
+            requests.into_iter().map(move |request| {
+                size += sum(&request["input"]);
+                let prompt = size;
+                size += sum(&request["output"]);
+                prompt
+            })
+        })
+        .collect();
+    let recorded: Vec<u64> = parsed(&read("pairs.jsonl"))
+        .iter()
+        .map(|line| {
+            let usage = &line["response"]["body"]["usage"];
+            let field = |name: &str| usage[name].as_u64().unwrap();
+            field("input_tokens") + field("cache_read_input_tokens") + field("cache_creation_input_tokens")
+        })
+        .collect();
+    assert_eq!(recorded, prompts);
+    assert_eq!(run(&["--text=pairs", "--out", "-"]).stdout, read("pairs.jsonl").into_bytes());
+    refused(&run(&["--text=poem"]), &["--text", "pairs", "bodies"]);
+}
+
+#[test]
 fn generate_import_and_sweep_agree() {
     let folder = Folder::new("generate");
     assert!(folder.run(&["generate", "coding_agent", "--transcripts", "3", "--out", "c.trace.jsonl.gz"]).status.success());
@@ -268,4 +309,49 @@ fn every_command_has_help_with_an_example() {
         assert!(help.contains("Example"), "{command}:\n{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{command}:\n{help}");
     }
+}
+
+#[test]
+fn overflow_is_never_kept_quiet() {
+    let folder = Folder::new("overflow");
+    let args = ["sweep", "notebook", "--keep", "8", "--clear-at-least", "0", "--out", "o", "--window"];
+    let sweep = |window: &str, trigger: &str| text(&folder.run(&[&args[..], &[window, "--trigger", trigger]].concat()).stdout);
+    // Nothing of the grid fires, and the run overflows: that has to be said. Its largest request is 335,279 + 3,000 tokens.
+    let quiet = sweep("300k", "900k");
+    assert!(quiet.contains("No config of the grid helps") && quiet.contains("1 of 1 transcript overflow"), "{quiet}");
+    assert!(!sweep("400k", "900k").contains("overflow"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_devices_are_written_to_and_not_replaced() {
+    let folder = Folder::new("devices");
+    folder.write("real.jsonl", "old");
+    std::os::unix::fs::symlink("real.jsonl", folder.0.join("link.jsonl")).unwrap();
+    for args in [["import", "notebook", "--out", "link.jsonl"], ["generate", "notebook", "--out", "link.jsonl"]] {
+        folder.write("real.jsonl", "old");
+        assert!(folder.run(&args).status.success());
+        assert!(folder.0.join("link.jsonl").is_symlink());
+        assert!(fs::read_to_string(folder.0.join("real.jsonl")).unwrap().starts_with("{\"schema\""));
+    }
+    std::os::unix::fs::symlink("/dev/null", folder.0.join("null.png")).unwrap();
+    assert!(folder.run(&["replay", "notebook", "--plot", "null.png"]).status.success());
+    assert!(folder.0.join("null.png").is_symlink());
+    refused(&folder.run(&["replay", "notebook", "--plot", "x.jpg"]), &["--plot", "context.png"]);
+
+    // A pipe in a folder of logs would block a reader for ever.
+    folder.write("logs/a.trace.jsonl", &fs::read_to_string(folder.0.join("real.jsonl")).unwrap());
+    assert!(Command::new("mkfifo").arg(folder.0.join("logs/pipe")).status().unwrap().success());
+    assert!(folder.run(&["replay", "logs"]).status.success());
+}
+
+#[test]
+fn a_grid_beyond_reason_and_tools_that_are_not_there_are_told() {
+    let folder = Folder::new("reason");
+    refused(&folder.run(&["sweep", "notebook", "--trigger", "0..99999:1", "--keep", "0..99999:1"]), &["configs", "--trigger"]);
+    refused(&folder.run(&["replay", "notebook", "--assume", "max_refetch_rounds=101"]), &["max_refetch_rounds", "100"]);
+    refused(&folder.run(&["replay", "notebook", "--price", "input=1e308"]), &["--price", "1000000"]);
+    let args = ["sweep", "notebook", "--keep", "3", "--out", "o", "--exclude-tools"];
+    assert!(text(&folder.run(&[&args[..], &["read_fil"]].concat()).stderr).contains("\"read_fil\" is no tool"));
+    assert!(!text(&folder.run(&[&args[..], &["read_file|record_finding"]].concat()).stderr).contains("is no tool"));
 }

@@ -5,11 +5,13 @@ use cleartune::ingest::{Ingest, Ingested, Options};
 use super::ingest_claude_code::prompts;
 
 fn read_samples(options: Options) -> Option<Ingested> {
-    let dir = super::shared::folder("real/claude-code")?;
+    let dir = super::shared::folder("real")?;
     let mut ingest = Ingest::new(options);
-    for i in 1..=5 {
-        let name = format!("claude-code-{i}.jsonl");
-        ingest.read(&name, std::fs::File::open(dir.join(&name)).unwrap());
+    for (format, files) in [("claude-code", 5), ("managed-agents", 2)] {
+        for i in 1..=files {
+            let name = format!("{format}/{format}-{i}.jsonl");
+            ingest.read(&name, std::fs::File::open(dir.join(&name)).unwrap());
+        }
     }
     Some(ingest.finish())
 }
@@ -24,7 +26,10 @@ fn counts_equal_those_of_an_independent_reader() {
         (14, 14, 21, 2_156, 481_291, 55_201, 10_706, 0),
         (6, 0, 5, 0, 0, 0, 0, 0),
         (1, 1, 1, 3, 11_819, 6_612, 54, 0),
+        (95, 95, 104, 190, 11_750_996, 222_768, 122_199, 0),
+        (81, 81, 92, 162, 10_308_215, 225_870, 122_253, 0),
     ];
+    assert_eq!(all.reports.len(), expected.len());
     for (report, expected) in all.reports.iter().zip(expected) {
         let u = report.usage;
         let got = (
@@ -40,8 +45,8 @@ fn counts_equal_those_of_an_independent_reader() {
         assert_eq!(got, expected, "{}", report.name);
         assert_eq!((report.skipped_records, report.repaired), (0, 0), "{}", report.name);
     }
-    assert_eq!(all.reports.iter().map(|r| r.compactions).collect::<Vec<_>>(), [1, 0, 0, 0, 0]);
-    assert_eq!(all.documents.len(), 6);
+    assert_eq!(all.reports.iter().map(|r| r.compactions).collect::<Vec<_>>(), [1, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(all.documents.len(), 8);
 }
 
 #[test]
@@ -56,7 +61,7 @@ fn unedited_prompts_equal_the_recorded_ones() {
             }
         }
     }
-    assert_eq!(compared, 283);
+    assert_eq!(compared, 459);
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn no_text_of_a_line_is_repeated() {
         r#"{"schema":"cleartune.trace/1","id":"t","base_tokens":"SECRET","requests":[]}"#,
         r#"{"schema":"cleartune.trace/1","id":"t","base_tokens":1,"requests":[{"input":"SECRET"}]}"#,
         r#"{"schema":"cleartune.trace/1" SECRET"#,
+        r#"{"schema":"cleartune.trace/1","id":"t","base_tokens":1,"tools":{"a":{"refetch":"SECRET"}},"requests":[]}"#,
         r"SECRET",
         r#"{"schema":"cleartune.trace/1","id":"SECRET"#,
     ] {

@@ -3,7 +3,7 @@
 //! An output needs a result when it holds a window of at least [`NeedOptions::min_bytes`] bytes, white space collapsed and at least
 //! [`NeedOptions::min_distinct`] characters different, that stands in the result. Of several blocks that hold the window the most recent
 //! counts: if that is the user's or the agent's own text nothing is needed, and if it is a result that arrived with this very request, its
-//! first use is no need either. Windows are whole characters.
+//! first use is no need either. Under [`OwnText::Anywhere`] own text counts wherever it stands. Windows are whole characters.
 //!
 //! Linear time: blocks are indexed by winnowed fingerprints (rolling hashes of which each stretch of `min_bytes` shares at least one), and
 //! each meeting of fingerprints is verified byte by byte. Memory: the collapsed text of one transcript and about as much again.
@@ -12,7 +12,7 @@ mod fingerprints;
 
 use std::collections::HashMap;
 
-use super::NeedOptions;
+use super::{NeedOptions, OwnText};
 use fingerprints::Winnow;
 
 /// Fingerprints that occur more often are looked up this many times, the most recent first.
@@ -93,9 +93,19 @@ impl Quotations {
     /// The uses whose results the output `text` of `request` needs, in the order of the quotations' recency.
     pub fn needs(&self, request: u32, text: &str) -> Vec<u32> {
         let output = collapse(text);
-        let mut matches = self.matches(&output);
+        let most_recent_first = |mut matches: Vec<Match>| {
+            matches.sort_by_key(|m| (std::cmp::Reverse(m.block), m.from));
+            matches
+        };
         // The most recent holder takes its stretch; an older one is needed for what is left.
-        matches.sort_by_key(|m| (std::cmp::Reverse(m.block), m.from));
+        let matches = match self.options.own_text {
+            OwnText::MostRecent => most_recent_first(self.matches(&output, |_| true)),
+            OwnText::Anywhere => {
+                let mut own = most_recent_first(self.matches(&output, |holder| holder == Holder::Own));
+                own.extend(most_recent_first(self.matches(&output, |holder| holder != Holder::Own)));
+                own
+            }
+        };
         let mut taken: Vec<(usize, usize)> = Vec::new();
         let mut found = Vec::new();
         let mut rest = Vec::new();
@@ -122,8 +132,8 @@ impl Quotations {
         found
     }
 
-    /// Every stretch of the output that a block holds, found from each fingerprint at its most recent holder.
-    fn matches(&self, output: &[u8]) -> Vec<Match> {
+    /// Every stretch of the output that a block of a wanted kind holds, found from each fingerprint at its most recent holder.
+    fn matches(&self, output: &[u8], wanted: impl Fn(Holder) -> bool) -> Vec<Match> {
         let mut matches: Vec<Match> = Vec::new();
         self.winnow.each(output, |hash, at| {
             let mut next = self.heads.get(&hash).copied().unwrap_or(NONE);
@@ -132,6 +142,9 @@ impl Quotations {
                 lookups += 1;
                 let posting = self.postings[next as usize];
                 next = posting.older;
+                if !wanted(self.texts[posting.block as usize].holder) {
+                    continue;
+                }
                 let shift = i64::from(posting.at) - at as i64;
                 // A long copy meets many of its own fingerprints again: it is known already.
                 let known = |m: &&Match| m.block == posting.block && m.shift == shift && m.from <= at && at < m.to;

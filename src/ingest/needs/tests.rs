@@ -46,6 +46,32 @@ fn own_text_in_between_holds_the_words_more_recently() {
 }
 
 #[test]
+fn own_text_anywhere_stands_for_what_results_repeat_of_it() {
+    let anywhere = |blocks: &[(Option<u32>, &str)], output: &str| {
+        let mut quotations = Quotations::new(NeedOptions { own_text: OwnText::Anywhere, ..NeedOptions::default() });
+        for (request, (id, text)) in blocks.iter().enumerate() {
+            match id {
+                Some(id) => quotations.add_result(*id, request as u32, text),
+                None => quotations.add_own(text),
+            }
+        }
+        quotations.needs(9, output)
+    };
+    let said = format!("As found: {FACT}.");
+    // Said before the result came or after: either way the words stay in the prompt.
+    assert!(anywhere(&[(None, &said), (Some(0), FACT)], FACT).is_empty());
+    assert!(anywhere(&[(Some(0), FACT), (None, &said)], FACT).is_empty());
+    assert_eq!(anywhere(&[(None, "Something else that is long enough to count, 123."), (Some(0), FACT)], FACT), [0]);
+    // Only a part was said: the result is needed for the rest, if that is a quotation by itself.
+    let rest = "and the second half of the line is news to us, 86";
+    let line = format!("{FACT} {rest}");
+    assert_eq!(anywhere(&[(None, &said), (Some(0), &line)], &line), [0]);
+    assert!(anywhere(&[(None, &said), (Some(0), &line)], &line[..FACT.len() + 30]).is_empty());
+    // Of several results the most recent counts, as ever.
+    assert_eq!(anywhere(&[(Some(0), FACT), (Some(1), FACT)], FACT), [1]);
+}
+
+#[test]
 fn the_second_quotation_of_a_sentence_needs_nothing_even_with_a_word_more_around_it() {
     let result = format!("Note: {FACT}. Next comes the rest of the page.");
     let first = format!("I read that {FACT}. Good.");

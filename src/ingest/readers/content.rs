@@ -75,7 +75,7 @@ pub struct Source<'a> {
     pub data: Str<'a>,
 }
 
-/// An image as OpenAI's content parts hold it.
+/// An image as `OpenAI`'s content parts hold it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ImageUrl<'a> {
@@ -325,9 +325,28 @@ pub fn use_piece(id: &str, name: &str, input: &str, keep: bool) -> Piece {
         strings_of(input, &mut text);
     }
     let name = if name.is_empty() { "(unnamed)" } else { name };
-    let item = Item { bytes: (input.len() + name.len()) as u64, text, ..Item::new(Kind::Use(0)) };
+    let item = Item { bytes: (written(input) + name.len()) as u64, text, ..Item::new(Kind::Use(0)) };
     let mark = if id.is_empty() { mark(name, input) } else { mark("id", id) };
     Piece { raw: Raw::Use(hash(&[id]), name.to_owned()), item, mark }
+}
+
+/// Bytes of a JSON text without the indentation that an export put in: a line end in it is never the model's.
+fn written(json: &str) -> usize {
+    if !json.contains('\n') {
+        return json.len();
+    }
+    let (mut in_string, mut escaped) = (false, false);
+    json.bytes()
+        .filter(|&b| {
+            if in_string {
+                in_string = escaped || b != b'"';
+                escaped = !escaped && b == b'\\';
+                return true;
+            }
+            in_string = b == b'"';
+            !b.is_ascii_whitespace()
+        })
+        .count()
 }
 
 /// The blocks of an assistant message. What server-side tools were asked and answered is output text: no client ever holds it as a result.
@@ -368,4 +387,34 @@ fn mark(kind: &str, content: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (kind, content).hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indentation_is_not_what_the_model_wrote() {
+        assert_eq!(written(r#"{"a": "b c"}"#), 12);
+        assert_eq!(written("{\n  \"a\": \"b \\\" c\"\n}"), r#"{"a":"b \" c"}"#.len());
+    }
+
+    #[test]
+    fn documents_count_by_what_they_are() {
+        let of = |json: &str| {
+            let content: Content<'_, Inner<'_>> = serde_json::from_str(json).unwrap();
+            let all = Gathered::result(&content, false);
+            (all.bytes, all.fixed, all.mixed)
+        };
+        assert_eq!(of(r#"[{"type":"text","text":"abc"}]"#), (3, 0, false));
+        assert_eq!(of(r#"[{"type":"document","source":{"type":"text","data":"abc"}}]"#), (3, 0, true));
+        assert_eq!(of(r#"[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AAAA"}}]"#), (0, 1600, true));
+        assert_eq!(of(r#"[{"type":"document","source":{"type":"url","url":"x"}}]"#), (0, 1600, true));
+        assert_eq!(of(r#"[{"type":"search_result","title":"ab","source":"cd","content":[{"type":"text","text":"ef"}]}]"#), (6, 0, true));
+        let pdf = format!(
+            r#"[{{"type":"document","source":{{"type":"base64","media_type":"application/pdf","data":"{}"}}}}]"#,
+            "A".repeat(400_000)
+        );
+        assert_eq!(of(&pdf), (0, 12_000, true));
+    }
 }

@@ -40,12 +40,8 @@ pub trait Format: Sync {
 }
 
 /// Every format, the most telling signs first.
-pub const FORMATS: &[&dyn Format] = &[
-    &trace_file::TraceFile,
-    &claude_code::ClaudeCode,
-    &managed_agents::ManagedAgents,
-    &messages_api::MessagesApi,
-];
+pub const FORMATS: &[&dyn Format] =
+    &[&trace_file::TraceFile, &claude_code::ClaudeCode, &managed_agents::ManagedAgents, &messages_api::MessagesApi];
 
 /// The format of a file that starts like this.
 pub fn detect(head: &Head) -> Option<&'static dyn Format> {

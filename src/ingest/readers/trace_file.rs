@@ -32,7 +32,13 @@ impl Format for TraceFile {
         each_record(input, options.limits, report, &mut |text, _| {
             let doc = match parse_line(text.as_bytes()) {
                 Ok((doc, _)) => doc,
-                Err(LineError::Json { field, .. }) if field == "line" => return Err(Refusal::Syntax),
+                Err(LineError::Json { field, problem }) if field == "line" => {
+                    return Err(if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+                        Refusal::Unusable(problem)
+                    } else {
+                        Refusal::Syntax
+                    });
+                }
                 Err(error) => return Err(Refusal::Unusable(error.to_string())),
             };
             if seen.insert(hash(&[text]), ()).is_some() {

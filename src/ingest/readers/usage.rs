@@ -1,4 +1,4 @@
-//! Recorded usage, in the shapes that Anthropic and OpenAI give it, to disjoint fields.
+//! Recorded usage, in the shapes that Anthropic and `OpenAI` give it, to disjoint fields.
 
 use serde::Deserialize;
 
@@ -8,8 +8,8 @@ use crate::trace::Usage;
 /// The longer of the two TTLs that the provider offers.
 pub const HOUR_MS: i64 = 3_600_000;
 
-/// `usage` of a response. Anthropic's fields are disjoint; OpenAI's `prompt_tokens` includes what was read from the cache, and where a
-/// gateway adds Anthropic's cache fields to OpenAI's shape, these too.
+/// `usage` of a response. Anthropic's fields are disjoint; `OpenAI`'s `prompt_tokens` includes what was read from the cache, and where a
+/// gateway adds Anthropic's cache fields to `OpenAI`'s shape, these too.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct RawUsage {
@@ -31,7 +31,7 @@ pub struct CacheCreation {
     pub ephemeral_1h_input_tokens: Count,
 }
 
-/// `prompt_tokens_details`, with what LiteLLM adds to it.
+/// `prompt_tokens_details`, with what `LiteLLM` adds to it.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct PromptDetails {
@@ -112,7 +112,8 @@ mod tests {
     fn both_shapes_come_out_disjoint() {
         let anthropic = of(r#"{"input_tokens":3,"cache_read_input_tokens":100,"cache_creation_input_tokens":20,"output_tokens":7}"#);
         assert_eq!(anthropic, (Usage { input: 3, cache_read: 100, cache_write_5m: 20, cache_write_1h: 0, output: 7 }, false));
-        let openai = of(r#"{"prompt_tokens":123,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":100,"cache_creation_tokens":20}}"#);
+        let openai =
+            of(r#"{"prompt_tokens":123,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":100,"cache_creation_tokens":20}}"#);
         assert_eq!(openai, anthropic);
         let gateway = of(r#"{"prompt_tokens":123,"completion_tokens":7,"cache_read_input_tokens":100,"cache_creation_input_tokens":20}"#);
         assert_eq!(gateway, anthropic);

@@ -9,20 +9,30 @@
 //! | [`heat_maps`] | cost against `none` over trigger and keep, one panel a `clear_at_least` |
 //! | [`by_clear_at_least`] | cache invalidations and cost over `clear_at_least`, a line a keep |
 //! | [`context_size`] | prompt tokens over the requests of one transcript |
+//! | [`keep_curve`] | share of needs and of results that every keep would cut off |
+//! | [`result_sizes`] | result sizes, a row a tool |
+//! | [`growth`] | prompt sizes without clearing, a line a transcript |
+//! | [`gaps`] | pauses between requests against the lifetimes of cache entries |
 
 mod by_clear_at_least;
 mod canvas;
 mod colour;
 mod context_size;
 mod frame;
+mod gaps;
+mod growth;
 mod heat_maps;
+mod keep_curve;
 mod labels;
+mod profile;
+mod result_sizes;
 mod scale;
 mod slice;
 #[cfg(test)]
 mod tests;
 mod tradeoff;
 
+use crate::profile::Profile;
 use crate::replay::Report;
 use crate::sweep::{ConfigRow, Knobs};
 
@@ -73,6 +83,22 @@ pub struct ContextView<'a> {
     pub window: Option<u64>,
 }
 
+/// Profiles as [`keep_curve`], [`result_sizes`], [`growth`] and [`gaps`] take them.
+#[derive(Debug, Clone, Copy)]
+pub struct ProfileView<'a> {
+    /// Name and profile of each source; the first six are drawn.
+    pub sources: &'a [(&'a str, &'a Profile)],
+    /// Only these tools, where a figure goes by tool; empty: all.
+    pub tools: &'a [String],
+}
+
+impl ProfileView<'_> {
+    /// Whether a tool is shown.
+    fn has(&self, tool: &str) -> bool {
+        self.tools.is_empty() || self.tools.iter().any(|t| t == tool)
+    }
+}
+
 /// Freed tokens (x) against re-fetches (y), one point a config, its colour the cost against `none`.
 ///
 /// Triangles are configs with lost or unmet needs. The Pareto front is outlined, and a line joins those of it that no other beats in freed
@@ -119,4 +145,43 @@ pub fn by_clear_at_least(view: &SweepView) -> Result<Vec<u8>, PlotError> {
 /// [`PlotError`], for no data.
 pub fn context_size(view: &ContextView) -> Result<Vec<u8>, PlotError> {
     context_size::draw(view).png()
+}
+
+/// What every keep (x, logarithmic) would cut off: the share of results last needed further back, and the share of needs further back.
+///
+/// Of one source a bold line for all tools and one for each of the (at most 6) tools with the most needs; of several a line a source. Marks
+/// show what was measured on public sessions.
+///
+/// # Errors
+///
+/// [`PlotError`], for no data.
+pub fn keep_curve(view: &ProfileView) -> Result<Vec<u8>, PlotError> {
+    keep_curve::draw(view).png()
+}
+
+/// Result sizes in tokens (x, logarithmic), a row a tool: p10 to p90, median, largest. At most 16 rows, shared evenly by the sources.
+///
+/// # Errors
+///
+/// [`PlotError`], for no data.
+pub fn result_sizes(view: &ProfileView) -> Result<Vec<u8>, PlotError> {
+    result_sizes::draw(view).png()
+}
+
+/// Prompt tokens without clearing over the requests: transcripts pale, the median of each source bold.
+///
+/// # Errors
+///
+/// [`PlotError`], for no data.
+pub fn growth(view: &ProfileView) -> Result<Vec<u8>, PlotError> {
+    growth::draw(view).png()
+}
+
+/// The share of pauses between requests that are longer than x, both axes logarithmic, with the lifetimes of cache entries.
+///
+/// # Errors
+///
+/// [`PlotError`], for no data.
+pub fn gaps(view: &ProfileView) -> Result<Vec<u8>, PlotError> {
+    gaps::draw(view).png()
 }

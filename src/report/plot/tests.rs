@@ -289,6 +289,105 @@ fn no_text_is_clipped_or_covered_in_any_replay() {
     }
 }
 
+/// A transcript of `n` requests in which every third result is needed again, `lag` uses later.
+fn profiled(n: u64, tools: &[&str], lag: u64, gap_ms: i64) -> Profile {
+    use crate::trace::{Block, Document, RequestDoc, SCHEMA, Trace};
+    let mut documents = Vec::new();
+    for t in 0..3_u64 {
+        let mut doc = Document { schema: SCHEMA.to_owned(), id: format!("t{t}"), base_tokens: 4_000, ..Document::default() };
+        for i in 0..n - n * t / 4 {
+            let mut request = RequestDoc { at_ms: i as i64 * gap_ms * (1 + (i % 5) as i64), ..RequestDoc::default() };
+            match i {
+                0 => request.input.push(Block::user(50)),
+                _ => request.input.push(Block::result(i - 1, (i * 7_919 % 9_001) as u32, None)),
+            }
+            if i > lag && i % 3 == 0 {
+                request.needs.push(i - 1 - lag);
+            }
+            if !tools.is_empty() {
+                request.output.push(Block::tool_use(i, tools[(i % tools.len() as u64) as usize], 40));
+            }
+            doc.requests.push(request);
+            if tools.is_empty() {
+                break;
+            }
+        }
+        documents.push(doc);
+    }
+    let traces: Vec<Trace> = documents.iter().map(|d| Trace::from_document(d).unwrap()).collect();
+    Profile::new(documents.iter().zip(&traces))
+}
+
+/// Named sets of profiles that the pictures have to stand, each profile with its source's name.
+fn profiles() -> Vec<(&'static str, Vec<(String, Profile)>)> {
+    let long = "an_mcp_tool_with_a_name_that_is_longer_than_anyone_would_read_in_a_legend_or_beside_a_row";
+    let many: Vec<String> = (0..40).map(|i| format!("tool_{i}_{}", "x".repeat(i % 30))).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let named = |name: &str, profile| (name.to_owned(), profile);
+    vec![
+        ("one", vec![named("research_agent", profiled(120, &["read_file", "web_fetch", "bash"], 17, 9_000))]),
+        ("many_tools", vec![named("logs", profiled(400, &many, 90, 1_000))]),
+        (
+            "two",
+            vec![
+                named("research_agent", profiled(120, &["read"], 40, 9_000)),
+                named("managed-agents", profiled(90, &["a", "b"], 5, 700_000)),
+            ],
+        ),
+        ("nine", (0..9).map(|i| (format!("{long}_{i}"), profiled(30 + i, &["read", long], i, 1_000_000_000))).collect()),
+        ("no_need", vec![named("s", profiled(1, &["read"], 1, 0))]),
+        ("two_requests", vec![named("s", profiled(2, &["read"], 0, 5))]),
+        ("no_tool", vec![named("s", profiled(3, &[], 1, 0))]),
+        ("nothing", vec![named("s", Profile::default())]),
+        ("no_source", vec![]),
+    ]
+}
+
+type DrawProfile = fn(&ProfileView) -> Canvas;
+
+const PROFILE_FIGURES: [(&str, DrawProfile); 4] = [
+    ("keep_curve", super::keep_curve::draw),
+    ("result_sizes", super::result_sizes::draw),
+    ("growth", super::growth::draw),
+    ("gaps", super::gaps::draw),
+];
+
+#[test]
+fn no_text_is_clipped_or_covered_in_any_profile() {
+    for (name, set) in profiles() {
+        let sources: Vec<(&str, &Profile)> = set.iter().map(|(n, p)| (n.as_str(), p)).collect();
+        let mut seen = Vec::new();
+        for (figure, draw) in PROFILE_FIGURES {
+            let canvas = draw(&ProfileView { sources: &sources, tools: &[] });
+            let png = canvas.png().unwrap();
+            keep(&format!("{figure}.{name}"), &png);
+            check_texts(&format!("{figure} of {name}"), &canvas).unwrap();
+            assert_eq!(png, draw(&ProfileView { sources: &sources, tools: &[] }).png().unwrap(), "{figure} of {name}");
+            seen.push(coloured(&canvas.pixels()) > 60);
+        }
+        // What has nothing to show is a page of words.
+        let expected = match name {
+            "no_need" => [false, false, true, false],
+            "no_tool" => [false, false, true, false],
+            "two_requests" => [false, true, true, true],
+            "nothing" | "no_source" => [false; 4],
+            _ => [true; 4],
+        };
+        assert_eq!(seen, expected, "{name}");
+    }
+}
+
+#[test]
+fn tools_that_are_not_asked_for_are_not_drawn() {
+    let profile = profiled(120, &["read_file", "web_fetch", "bash"], 17, 9_000);
+    let sources = [("s", &profile)];
+    let only = ["bash".to_owned()];
+    for draw in [super::keep_curve::draw, super::result_sizes::draw] {
+        let texts = |tools| draw(&ProfileView { sources: &sources, tools }).texts.len();
+        assert!(texts(&only) < texts(&[]));
+    }
+}
+
 #[test]
 fn the_pngs_are_1600_wide_and_twice_the_same() {
     let sweeps = sweeps();

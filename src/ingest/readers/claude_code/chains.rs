@@ -10,6 +10,8 @@ use super::super::usage::RawUsage;
 use super::record::{Message, Record, attachment};
 
 /// What a record means to the conversation.
+// Most records of a log are its largest variant.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Body {
     /// Nothing; it stands in a chain of links only.
     Nothing,

@@ -43,7 +43,8 @@ impl Format for ManagedAgents {
     }
 
     fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
-        let mut log = Log { threads: Threads::new(options.needs.find), seen: HashSet::new(), ignored: Vec::new(), duplicates: 0, unzoned: 0 };
+        let mut log =
+            Log { threads: Threads::new(options.needs.find), seen: HashSet::new(), ignored: Vec::new(), duplicates: 0, unzoned: 0 };
         each_record(input.elements(), options.limits, report, &mut |text, _| log.record(text));
         report.duplicates += log.duplicates;
         for kind in &log.ignored {

@@ -41,7 +41,7 @@ struct Thread {
 /// The threads of one session. The main one has the empty name.
 pub struct Threads {
     keep: bool,
-    threads: Vec<Thread>,
+    all: Vec<Thread>,
     by_name: HashMap<u128, usize>,
     /// The session's id, or else that of its first event.
     session: Option<String>,
@@ -57,7 +57,7 @@ impl Threads {
     pub fn new(keep: bool) -> Self {
         Self {
             keep,
-            threads: Vec::new(),
+            all: Vec::new(),
             by_name: HashMap::new(),
             session: None,
             main: None,
@@ -71,10 +71,10 @@ impl Threads {
         let id = event.fields.session_thread_id.text();
         let name = if self.main.as_deref() == Some(id) { "" } else { id };
         let index = *self.by_name.entry(hash(&[name])).or_insert_with(|| {
-            self.threads.push(Thread { name: name.to_owned(), ..Thread::default() });
-            self.threads.len() - 1
+            self.all.push(Thread { name: name.to_owned(), ..Thread::default() });
+            self.all.len() - 1
         });
-        &mut self.threads[index]
+        &mut self.all[index]
     }
 
     /// Takes an event; `false` when it says nothing about a conversation.
@@ -153,8 +153,8 @@ impl Threads {
             report.note(format!("{} outcome evaluations have a usage of their own, which is in no transcript", self.evaluations));
         }
         // A stream of one thread alone names it on every event.
-        if !self.threads.is_empty() && self.threads.iter().all(|t| !t.name.is_empty()) {
-            self.threads[0].name = String::new();
+        if !self.all.is_empty() && self.all.iter().all(|t| !t.name.is_empty()) {
+            self.all[0].name = String::new();
         }
         // The session's totals tell the TTL where the calls do not and all writes were for the same.
         let split = self.totals.cache_creation.0.unwrap_or_default();
@@ -163,7 +163,7 @@ impl Threads {
         let mut mixed = hours > 0 && minutes > 0;
         let session = self.session.unwrap_or_default();
         let mut parts = Vec::new();
-        for mut thread in self.threads {
+        for mut thread in self.all {
             thread.close();
             report.compactions += thread.parts.len() as u64;
             let last = std::mem::take(&mut thread.calls);
@@ -223,13 +223,8 @@ impl Thread {
     }
 
     fn begin(&mut self, start: Option<u128>, at_ms: Option<i64>) {
-        self.open = Some(Open {
-            start,
-            at_ms: at_ms.or(self.pending_at),
-            input: std::mem::take(&mut self.pending),
-            output: Vec::new(),
-            events: 0,
-        });
+        self.open =
+            Some(Open { start, at_ms: at_ms.or(self.pending_at), input: std::mem::take(&mut self.pending), output: Vec::new(), events: 0 });
         self.pending_at = None;
     }
 
@@ -288,15 +283,7 @@ impl Thread {
     fn push(&mut self, open: Open, raw: Option<RawUsage>, model: Option<String>) {
         let usage = raw.map(|r| r.disjoint().0).filter(|u| u.prompt() > 0);
         let key = open.start.filter(|&s| s != 0).map(|s| hash(&["managed", &format!("{s:032x}")]));
-        let call = Call {
-            key,
-            model,
-            at_ms: open.at_ms,
-            usage,
-            complete: usage.is_some(),
-            records: open.events + 1,
-            ..Call::default()
-        };
+        let call = Call { key, model, at_ms: open.at_ms, usage, complete: usage.is_some(), records: open.events + 1, ..Call::default() };
         self.calls.push(Done { call, split: raw.is_some_and(|r| r.split_by_ttl()), input: open.input, output: open.output });
     }
 

@@ -245,3 +245,44 @@ impl Stream {
         Reply::Answer(Box::new(answer))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied_in(response: &str) -> Option<Applied> {
+        let raw: &RawValue = serde_json::from_str(response).unwrap();
+        match reply(Some(raw), false) {
+            Reply::Answer(answer) => answer.applied,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn absent_edits_are_unknown_and_an_empty_list_is_none() {
+        let with = |management: &str| applied_in(&format!(r#"{{"id":"m","content":[],"stop_reason":"end_turn"{management}}}"#));
+        assert_eq!(with(""), None);
+        assert_eq!(with(r#","context_management":null"#), None);
+        assert_eq!(with(r#","context_management":{"applied_edits":[]}"#), Some(Applied::default()));
+        let both = r#","context_management":{"applied_edits":[
+            {"type":"clear_tool_uses_20250919","cleared_tool_uses":3,"cleared_input_tokens":900},
+            {"type":"clear_thinking_20251015","cleared_thinking_turns":2,"cleared_input_tokens":50}]}"#;
+        let expected = Applied { cleared_tool_uses: 3, cleared_input_tokens: 900, cleared_thinking_turns: 2, cleared_thinking_tokens: 50 };
+        assert_eq!(with(both), Some(expected));
+    }
+
+    #[test]
+    fn a_stream_tells_its_edits_in_the_last_delta() {
+        let start = r#"{"type":"message_start","message":{"id":"m"}}"#;
+        let edits = r#"{"applied_edits":[{"type":"clear_tool_uses_20250919","cleared_tool_uses":3,"cleared_input_tokens":900}]}"#;
+        let with = |more: &str| {
+            let delta = format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"end_turn"}}{more}}}"#);
+            applied_in(&json!({ "body_raw": format!("data: {start}\n\ndata: {delta}\n\n") }).to_string())
+        };
+        assert_eq!(with(""), None);
+        assert_eq!(
+            with(&format!(r#","context_management":{edits}"#)).map(|a| (a.cleared_tool_uses, a.cleared_input_tokens)),
+            Some((3, 900))
+        );
+    }
+}

@@ -185,7 +185,7 @@ impl Msg {
     }
 }
 
-/// A result in OpenAI's shape: the whole message.
+/// A result in `OpenAI`'s shape: the whole message.
 fn result(id: &str, content: &Content<'_, Block<'_>>, keep: bool, print: &mut Print) -> Piece {
     let mut all = Gathered::default();
     match content {

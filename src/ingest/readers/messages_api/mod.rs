@@ -1,4 +1,4 @@
-//! Logs of the Messages API: request/response pairs as proxies and gateways write them, LiteLLM's payloads, bare bodies, bare messages.
+//! Logs of the Messages API: request/response pairs as proxies and gateways write them, `LiteLLM`'s payloads, bare bodies, bare messages.
 //!
 //! Every request repeats its history, so the conversations are put together again from the common prefixes of the requests: [`regroup`].
 
@@ -81,7 +81,7 @@ impl Format for MessagesApi {
 struct Context {
     at: Option<time::Instant>,
     session: Option<String>,
-    /// Whether the record shows the request as it was sent (a LiteLLM payload does not).
+    /// Whether the record shows the request as it was sent (a `LiteLLM` payload does not).
     whole: bool,
     /// Whether the request is one that was sent, and no mere list of messages.
     sent: bool,
@@ -108,7 +108,7 @@ struct Log {
     cache_hits: u64,
 }
 
-/// What LiteLLM writes in the place of a message.
+/// What `LiteLLM` writes in the place of a message.
 const REDACTED: &str = "redacted-by-litellm";
 
 impl Log {
@@ -146,10 +146,11 @@ impl Log {
     }
 
     fn line(&mut self, line: &Line<'_>, text: &str) {
-        if let Some(inner) = line.standard_logging_object {
-            if let Some(line) = object::<Line<'_>>(inner.get()) {
-                return self.line(&line, inner.get());
-            }
+        // Once: a payload inside a payload is none.
+        if let Some(inner) = line.standard_logging_object
+            && let Some(line) = object::<Line<'_>>(inner.get())
+        {
+            return self.line(&Line { standard_logging_object: None, ..line }, inner.get());
         }
         let session = line.trace_id.get().or(line.session_id.get()).map(str::to_owned);
         let session = session.or_else(|| line.metadata.0.as_ref().and_then(wire::Metadata::session));
@@ -205,7 +206,7 @@ impl Log {
         self.exchange(&parsed, Context { at, session, whole: true, sent: true }, reply);
     }
 
-    /// LiteLLM's payload.
+    /// `LiteLLM`'s payload.
     fn payload(&mut self, line: &Line<'_>, text: &str, session: Option<String>) {
         let Some(body) = object::<Body<'_>>(text) else { return };
         let context = Context { at: moment(line.start_time), session, whole: false, sent: true };
@@ -331,8 +332,9 @@ impl Log {
             }
         };
         let shown = system.is_some() || tools.is_some() || !head.is_empty();
-        let base_bytes = (shown || (context.whole && !redacted))
-            .then(|| system.map_or(0, |s| s.1) + tools.map_or(0, |t| t.1) + head_bytes);
+        let base_bytes = (shown || (context.whole && !redacted)).then(|| system.map_or(0, |s| s.1) + tools.map_or(0, |t| t.1) + head_bytes);
+        // A body that ends with the model's words and has no response is a conversation, and no request that waits for more.
+        let ended = messages.last().is_some_and(|&m| self.messages[m as usize].role == Role::Assistant);
         let exchange = Exchange {
             key: 0,
             prompt: 0,
@@ -342,7 +344,7 @@ impl Log {
             system_hash,
             tools_hash: tools.map(|t| t.0),
             base_bytes,
-            sent: context.sent,
+            sent: context.sent && (answer.is_some() || !ended),
             asked: if context.whole { asked(body.context_management) } else { Asked::Unknown },
             marks,
             redacted,
@@ -354,19 +356,16 @@ impl Log {
 
     fn add(&mut self, mut exchange: Exchange) {
         exchange.identify(&self.messages);
-        match self.by_key.get(&exchange.key) {
-            Some(&known) => {
-                self.duplicates += 1;
-                let known = &mut self.exchanges[known];
-                if known.answer.is_none() {
-                    known.answer = exchange.answer;
-                }
+        if let Some(&known) = self.by_key.get(&exchange.key) {
+            self.duplicates += 1;
+            let known = &mut self.exchanges[known];
+            if known.answer.is_none() {
+                known.answer = exchange.answer;
             }
-            None => {
-                self.by_key.insert(exchange.key, self.exchanges.len());
-                self.exchanges.push(exchange);
-            }
+            return;
         }
+        self.by_key.insert(exchange.key, self.exchanges.len());
+        self.exchanges.push(exchange);
     }
 
     /// Makes a conversation of the bare messages so far.
@@ -377,11 +376,7 @@ impl Log {
         }
         let head = messages.iter().take_while(|&&m| self.messages[m as usize].role == Role::System).count();
         let bytes: u64 = messages[..head].iter().map(|&m| self.messages[m as usize].bytes()).sum();
-        self.add(Exchange {
-            messages: messages[head..].to_vec(),
-            base_bytes: (head > 0).then_some(bytes),
-            ..Exchange::default()
-        });
+        self.add(Exchange { messages: messages[head..].to_vec(), base_bytes: (head > 0).then_some(bytes), ..Exchange::default() });
     }
 }
 
@@ -391,5 +386,34 @@ fn asked(raw: Option<&RawValue>) -> Asked {
     match serde_json::from_str::<Value>(raw.get()) {
         Ok(value) if value["edits"].as_array().is_some_and(|e| !e.is_empty()) => Asked::Edits(value.to_string()),
         _ => Asked::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_asks_is_kept_as_it_asks_it() {
+        let of = |json: &str| asked(Some(serde_json::from_str(json).unwrap()));
+        assert_eq!(asked(None), Asked::Nothing);
+        assert_eq!(of("null"), Asked::Nothing);
+        assert_eq!(of(r#"{"edits":[]}"#), Asked::Nothing);
+        let edits = r#"{"edits":[{"type":"clear_tool_uses_20250919"}]}"#;
+        assert_eq!(of(edits), Asked::Edits(edits.to_owned()));
+    }
+
+    #[test]
+    fn a_base_is_the_same_wherever_its_breakpoint_stands() {
+        let mut log = Log::new(false);
+        let mut of = |json: &str| log.base(Some(serde_json::from_str(json).unwrap())).unwrap();
+        let plain = of(r#"[{"type":"text","text":"abc"}]"#);
+        let marked = of(
+            r#"[{"type":"text","text":"x-anthropic-billing-header: 1"},{"type":"text","text":"abc","cache_control":{"type":"ephemeral","ttl":"1h"}}]"#,
+        );
+        assert_eq!((plain.0, plain.1, plain.2), (marked.0, 3, Marks::default()));
+        assert_eq!(marked.2, Marks { minutes: false, hour: true });
+        assert_eq!(of("\"abc\"").0, plain.0);
+        assert_ne!(of("\"abd\"").0, plain.0);
     }
 }

@@ -276,10 +276,10 @@ fn build(
                 // What the next request shows of the answer fills in what the log lacks of it.
                 let shown = &all[exchange.messages[from] as usize];
                 let known = exchanges[before].answer.as_ref();
-                if known.is_none_or(|a| !a.complete || a.pieces.is_empty()) {
-                    if let Some((_, output)) = builder.pieces.last_mut() {
-                        *output = shown.pieces.clone();
-                    }
+                if known.is_none_or(|a| !a.complete || a.pieces.is_empty())
+                    && let Some((_, output)) = builder.pieces.last_mut()
+                {
+                    output.clone_from(&shown.pieces);
                 }
                 from += 1;
             }
@@ -326,11 +326,12 @@ impl Builder {
     fn unlogged(&mut self, msg: &Msg, prefix: u128, exchange: &Exchange) {
         // Messages of the model in a row are one answer, unless each was billed.
         let billed = msg.usage.is_some() || msg.id.is_some();
-        if self.pending.is_empty() && !billed && !self.calls.is_empty() {
-            if let Some((_, output)) = self.pieces.last_mut() {
-                output.extend(msg.pieces.iter().cloned());
-                return;
-            }
+        if self.pending.is_empty()
+            && !billed
+            && let Some((_, output)) = self.pieces.last_mut()
+        {
+            output.extend(msg.pieces.iter().cloned());
+            return;
         }
         let key = match &msg.id {
             Some(id) => hash(&["messages_api", id]),
@@ -341,6 +342,9 @@ impl Builder {
             model: msg.model.clone().or(exchange.model.clone()),
             complete: msg.stopped,
             records: 1,
+            // Of a list of messages these are all that is known; a lost request may have had others.
+            system_hash: exchange.system_hash.filter(|_| !exchange.sent),
+            tools_hash: exchange.tools_hash.filter(|_| !exchange.sent),
             ..Call::default()
         };
         self.push(call, msg.usage.as_ref(), Marks::default(), msg.pieces.clone());
@@ -403,14 +407,11 @@ fn usage_only(redacted: Vec<Exchange>, parts: &mut Vec<Part>) {
     for (session, mut exchanges) in all {
         exchanges.sort_by_key(|e| e.at_ms);
         let mut builder = Builder { calls: Vec::new(), pieces: Vec::new(), pending: Vec::new(), ttl_ms: None };
-        exchanges.iter().for_each(|e| builder.call(e));
-        let part = Part {
-            session,
-            agent: "redacted".to_owned(),
-            base_bytes: exchanges[0].base_bytes,
-            calls: builder.calls,
-            ..Part::default()
-        };
+        for exchange in &exchanges {
+            builder.call(exchange);
+        }
+        let part =
+            Part { session, agent: "redacted".to_owned(), base_bytes: exchanges[0].base_bytes, calls: builder.calls, ..Part::default() };
         parts.push(part);
     }
 }

@@ -8,7 +8,7 @@ use super::super::super::time::{Instant, parse};
 use super::super::content::{Block, CacheControl};
 use super::super::usage::RawUsage;
 
-/// One record of a log: a pair, a LiteLLM payload, a bare body, or a bare message.
+/// One record of a log: a pair, a `LiteLLM` payload, a bare body, or a bare message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Line<'a> {
@@ -107,7 +107,7 @@ pub struct Body<'a> {
     pub metadata: Object<Metadata<'a>>,
 }
 
-/// `metadata` of a request (the API's own has `user_id`) or of a LiteLLM payload.
+/// `metadata` of a request (the API's own has `user_id`) or of a `LiteLLM` payload.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Metadata<'a> {
@@ -189,10 +189,7 @@ impl Function<'_> {
     /// The arguments' JSON as the model wrote it.
     pub fn input(&self) -> String {
         let raw = self.arguments.map_or("", RawValue::get);
-        match raw.starts_with('"') {
-            true => serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()),
-            false => raw.to_owned(),
-        }
+        if raw.starts_with('"') { serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()) } else { raw.to_owned() }
     }
 }
 
@@ -219,7 +216,7 @@ pub struct Response<'a> {
     pub context_management: Object<ContextManagement<'a>>,
 }
 
-/// One of the answers of a response in OpenAI's shape.
+/// One of the answers of a response in `OpenAI`'s shape.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Choice<'a> {
