@@ -99,7 +99,7 @@ impl Rates {
     }
 
     /// Fits to `steps`, from `default` tokens per byte where a class shows too little.
-    fn fit<'s>(steps: impl Iterator<Item = &'s Step> + Clone, default: f64) -> Self {
+    fn fit<'s>(steps: &(impl Iterator<Item = &'s Step> + Clone), default: f64) -> Self {
         let mut rates = Self { result: default, user: default, output: default };
         // What is left of a step for one class, and the class's bytes; sums of those within a factor of what is likely.
         let ratio = |likely: f64, parts: &mut dyn Iterator<Item = (f64, u64)>| {
@@ -144,13 +144,13 @@ impl HeldOut {
         if all.len() < 4 || bytes_per_token <= 0.0 {
             return errors;
         }
-        let half = |odd: usize| Rates::fit(all.iter().copied().skip(odd).step_by(2), 1.0 / bytes_per_token);
+        let half = |odd: usize| Rates::fit(&all.iter().copied().skip(odd).step_by(2), 1.0 / bytes_per_token);
         // The fit on one half predicts the other.
         let rates = [half(1), half(0)];
         let mut number = 0;
         for steps in parts {
             let mut drift = 0.0;
-            for step in steps.iter() {
+            for step in steps {
                 if step.switched {
                     drift = 0.0;
                     continue;

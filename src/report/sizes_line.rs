@@ -3,7 +3,7 @@
 use super::number::percent;
 use crate::ingest::{FileReport, HeldOut};
 
-/// Method and held-out error over all files, in at most two lines without a line end; `None` where no file is a log.
+/// Method and held-out error over all files, in at most three lines without a line end; `None` where no file is a log.
 pub fn sizes_line(reports: &[FileReport]) -> Option<String> {
     let logs = || reports.iter().filter(|r| r.requests > 0);
     let recorded = logs().filter(|r| r.sizes.recorded_prompts > 0).count();
@@ -18,7 +18,7 @@ pub fn sizes_line(reports: &[FileReport]) -> Option<String> {
         return Some(format!("sizes: from recorded usage{from}; too few steps for a held-out error"));
     }
     Some(format!(
-        "sizes: from recorded usage{from}; held out over {} steps, of the prompt: one step median {},\np95 {}; cumulative p95 {}; of a step's growth: median {}, p95 {}; of one result: median {}, p95 {}",
+        "sizes: from recorded usage{from}; held out over {} steps:\n  of the prompt: one step median {}, p95 {}; cumulative p95 {}\n  of a step's growth: median {}, p95 {}; of one result: median {}, p95 {}",
         errors.steps(),
         at(&errors.of_prompt, 0.5),
         at(&errors.of_prompt, 0.95),
@@ -44,7 +44,7 @@ mod tests {
         let sizes = SizeReport { recorded_prompts: 3, held_out, ..SizeReport::default() };
         let log = FileReport { requests: 3, sizes, ..FileReport::default() };
         let line = sizes_line(&[log.clone(), bytes]).unwrap();
-        assert!(line.contains("in 1 of 2 logs") && line.contains("median 0.4 %") && line.contains("p95 3 %"), "{line}");
+        assert!(line.contains("in 1 of 2 logs") && line.contains("median 0.4 %") && line.contains("p95 3.0 %"), "{line}");
         assert!(!sizes_line(&[log]).unwrap().contains("of 1 logs"));
     }
 }
