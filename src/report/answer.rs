@@ -136,13 +136,13 @@ fn turned_down(out: &mut String, outcome: &Outcome, choice: &Choice) {
     let _ = match choice.cheapest.map(|i| &outcome.rows[i]) {
         Some(row) if row.totals.cost_usd < none.totals.cost_usd => {
             let held_out = match choice.held_out {
-                Some(s) if s <= 0.0 => ";\nchosen on a part of the sessions, no config saves anything on the others".to_owned(),
-                Some(s) => format!(";\nconfigs chosen on a part of the sessions save {} on the others", percent(s)),
+                Some(s) if s <= 0.0 => "\nChosen on a part of the sessions, no config saves anything on the others.".to_owned(),
+                Some(s) => format!("\nConfigs chosen on a part of the sessions save {} on the others.", percent(s)),
                 None => String::new(),
             };
-            writeln!(out, "The best config that loses nothing ({}) saves {}{held_out}.", named(row), saving(row, none))
+            writeln!(out, "The best config that loses nothing saves {}\n({}).{held_out}", saving(row, none), named(row))
         }
-        Some(row) => writeln!(out, "The best config that loses nothing ({}) {}.", named(row), dearer(row, none)),
+        Some(row) => writeln!(out, "The best config that loses nothing {}\n({}).", dearer(row, none), named(row)),
         None if !outcome.rows.iter().any(|r| clears(&r)) => writeln!(out, "No config of the grid ever fires."),
         None if outcome.rows.iter().filter(clears).any(|r| r.totals.lost_needs == 0) => {
             writeln!(out, "Every config leaves needs unmet even after fetching again; try a larger --keep.")
@@ -175,7 +175,7 @@ fn figures(put: &mut impl FnMut(&str, String), row: &ConfigRow, none: &ConfigRow
         put("held out", format!("saves {} on sessions that it was not chosen on", percent(s)));
     }
     let per_100 = |n: Option<f64>| n.map_or_else(|| "-".to_owned(), |n| format!("{n:.1} per 100 requests"));
-    let costly = if t.costly_refetches > 0 { format!("; {} of slow or costly tools", t.costly_refetches) } else { String::new() };
+    let costly = if t.costly_refetches > 0 { format!("; {} costly", t.costly_refetches) } else { String::new() };
     put("re-fetches", format!("at least {} ({}){costly}", t.refetches, per_100(row.derived.refetches_per_100_requests)));
     put("clear events", format!("{} ({})", t.clear_events, per_100(row.derived.clear_events_per_100_requests)));
     put(

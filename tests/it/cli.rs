@@ -288,7 +288,9 @@ fn an_interrupted_sweep_leaves_a_partial_file_and_the_old_set() {
     assert!(text(&output.stderr).contains("sweep.partial.csv"));
     assert_eq!(folder.names("out"), ["sweep.csv", "sweep.partial.csv"]);
     assert_eq!(fs::read(folder.0.join("out/sweep.csv")).unwrap(), b"old");
-    assert_eq!(text(&fs::read(folder.0.join("out/sweep.partial.csv")).unwrap()).lines().count(), 1 + 30_001);
+    // The head, and a row a config once any transcript is done.
+    let lines = text(&fs::read(folder.0.join("out/sweep.partial.csv")).unwrap()).lines().count();
+    assert!(lines == 1 || lines == 1 + 30_001, "{lines}");
 
     // A complete set makes the partial one stale.
     assert!(folder.run(&[&["sweep", "notebook", "--out", "out"][..], &GRID[..6]].concat()).status.success());

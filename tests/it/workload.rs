@@ -33,7 +33,7 @@ fn golden_bytes() {
         ("coding_agent", "1c4b38d07f7bcb8a0710a8cf719e5699ce56f33669262f8e3213065b86185315"),
         ("notebook", "68808509e0a286d2a07128442038c19c146f9c79476cbdfb2db06d07e20bb1ab"),
         ("web_research_100", "0869caf7a4d95c01d6f44f1dce25bc5506505e63f0eb4d11bc59ea5e97b9d224"),
-        ("compare_documents", "TODO"),
+        ("compare_documents", "ab15fedc9c62a2444c259933beed5cc7ff1ba43be2460edf785b8e755ce11c06"),
         ("ephemeral_api", "fc38fcbb1116220bb4fc4b4bf0c505470acca1c268e7ccfa3f23c9736218e29c"),
         ("long_chat", "ddfcc421d6b4c1b998e12de6a6f7c8343a8c92e884f9622be75ef4216ec5952d"),
     ];

@@ -48,7 +48,7 @@ fn an_error_names_the_field_and_what_to_write() {
     let compare = [
         ("classes = [\"read\"]", "classes = [\"reed\"]", "comparison.classes[0]", "did you mean `read`?"),
         ("share = 0.6  ", "share = 6  ", "comparison.share", "is 6; write a share between 0 and 1"),
-        ("[comparison]", "[comparisons]", "comparisons", "did you mean `comparison`?"),
+        ("\n[comparison]", "\n[comparisons]", "comparisons", "did you mean `comparison`?"),
     ];
     let cases = research.map(|c| ("research_agent", c)).into_iter().chain(notebook.map(|c| ("notebook", c)));
     let cases = cases.chain(compare.map(|c| ("compare_documents", c)));
