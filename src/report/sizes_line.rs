@@ -39,7 +39,7 @@ mod tests {
     fn method_and_error_are_said_for_what_there_is() {
         assert_eq!(sizes_line(&[FileReport::default()]), None);
         let bytes = FileReport { requests: 3, ..FileReport::default() };
-        assert!(sizes_line(&[bytes.clone()]).unwrap().starts_with("sizes: from bytes"));
+        assert!(sizes_line(std::slice::from_ref(&bytes)).unwrap().starts_with("sizes: from bytes"));
         let held_out = HeldOut { of_prompt: vec![0.004, 0.03], cumulative: vec![0.05], ..HeldOut::default() };
         let sizes = SizeReport { recorded_prompts: 3, held_out, ..SizeReport::default() };
         let log = FileReport { requests: 3, sizes, ..FileReport::default() };

@@ -44,7 +44,9 @@ fn found(conversation: &Conversation, options: NeedOptions) -> Vec<BTreeSet<usiz
             })
             .collect();
         all.push(texts.iter().flat_map(|text| quotations.needs(i as u32, text)).map(|id| id as usize).collect());
-        texts.iter().for_each(|text| quotations.add_own(text));
+        for text in texts {
+            quotations.add_own(text);
+        }
     }
     all
 }

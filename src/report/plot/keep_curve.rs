@@ -18,9 +18,12 @@ const MEASURED: [(&str, Mark, [f64; 7]); 2] = [
     ("measured: 11 public coding sessions", Mark::Square, [0.22, 0.17, 0.13, 0.12, 0.08, 0.05, 0.01]),
 ];
 
+/// From and to which pixel, heading, name of the axis, points of a curve.
+type Panel<'p> = (f64, f64, &'p str, &'p str, &'p dyn Fn(&Curve) -> Vec<(f64, f64)>);
+
 struct Curve<'a> {
     name: String,
-    curve: &'a KeepCurve,
+    of: &'a KeepCurve,
     width: f64,
     colour: Rgb,
 }
@@ -30,20 +33,15 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
     let mut curves: Vec<Curve> = Vec::new();
     if let [one] = sources.as_slice() {
         for (i, (name, curve)) in needed_tools(view, one.profile).into_iter().enumerate() {
-            curves.push(Curve { name: name.to_owned(), curve, width: 3.0, colour: LINES[i] });
+            curves.push(Curve { name: name.to_owned(), of: curve, width: 3.0, colour: LINES[i] });
         }
     }
     // Last, so that it lies on top.
     for line in &sources {
         let name = if sources.len() == 1 { "all tools".to_owned() } else { line.name.to_owned() };
-        curves.push(Curve {
-            name,
-            curve: &line.profile.keep_curve,
-            width: if sources.len() == 1 { 6.0 } else { 5.0 },
-            colour: line.colour,
-        });
+        curves.push(Curve { name, of: &line.profile.keep_curve, width: if sources.len() == 1 { 6.0 } else { 5.0 }, colour: line.colour });
     }
-    if curves.iter().all(|c| c.curve.needs() == 0) {
+    if curves.iter().all(|c| c.of.needs() == 0) {
         return empty_page(HEADING, &subject(view), "No result is needed again, so no keep cuts anything off.");
     }
     let mut canvas = Canvas::new(WIDTH, HEIGHT);
@@ -54,11 +52,11 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
     let top = legend(&mut canvas, (MARGIN, RIGHT), y, &items) + 54.0;
     let bottom = f64::from(HEIGHT) - 92.0;
 
-    let reach = curves.iter().map(|c| c.curve.reach() as f64).fold(50.0, f64::max);
+    let reach = curves.iter().map(|c| c.of.reach() as f64).fold(50.0, f64::max);
     let middle = f64::from(WIDTH) / 2.0;
-    let results = |c: &Curve| c.curve.steps().iter().map(|s| (s.keep as f64, s.results_cut_off)).collect::<Vec<_>>();
-    let needs = |c: &Curve| c.curve.steps().iter().map(|s| (s.keep as f64, s.needs_cut_off)).collect::<Vec<_>>();
-    let panels: [(f64, f64, &str, &str, &dyn Fn(&Curve) -> Vec<(f64, f64)>); 2] = [
+    let results = |c: &Curve| c.of.steps().iter().map(|s| (s.keep as f64, s.results_cut_off)).collect::<Vec<_>>();
+    let needs = |c: &Curve| c.of.steps().iter().map(|s| (s.keep as f64, s.needs_cut_off)).collect::<Vec<_>>();
+    let panels: [Panel; 2] = [
         (MARGIN, middle - 20.0, "Results last needed more than k uses back", "share of results", &results),
         (middle + 20.0, RIGHT, "Needs more than k uses back", "share of needs", &needs),
     ];
@@ -71,7 +69,7 @@ pub(super) fn draw(view: &ProfileView) -> Canvas {
         canvas.text(&fit(title, STRONG, to - from), (from, top - 26.0), Align::Start, STRONG, INK);
         x_axis(&mut canvas, plot, &x_scale, &numeric_ticks(&x_scale, true, true, count_words), "keep = k (tool uses, log scale)", true);
         y_axis(&mut canvas, plot, &y_scale, &numeric_ticks(&y_scale, false, false, share_words), name, from + 12.0);
-        for curve in curves.iter().filter(|c| c.curve.needs() > 0) {
+        for curve in curves.iter().filter(|c| c.of.needs() > 0) {
             steps(&mut canvas, &points(curve), reach, (&x_scale, &y_scale), curve.width, curve.colour);
         }
         if i == 0 {

@@ -36,7 +36,7 @@ pub(super) fn subject(view: &ProfileView) -> String {
 
 /// A share as a percentage; `step` is the distance to the next one shown.
 pub(super) fn share_words(value: f64, step: f64) -> String {
-    let decimals = if step > 0.0 && step < 0.0099 { 1 } else { 0 };
+    let decimals = usize::from(step > 0.0 && step < 0.0099);
     format!("{:.decimals$} %", value * 100.0)
 }
 

@@ -367,8 +367,7 @@ fn no_text_is_clipped_or_covered_in_any_profile() {
         }
         // What has nothing to show is a page of words.
         let expected = match name {
-            "no_need" => [false, false, true, false],
-            "no_tool" => [false, false, true, false],
+            "no_need" | "no_tool" => [false, false, true, false],
             "two_requests" => [false, true, true, true],
             "nothing" | "no_source" => [false; 4],
             _ => [true; 4],

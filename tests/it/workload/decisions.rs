@@ -33,6 +33,8 @@ fn decide(name: &str) -> (Outcome, Choice) {
     (outcome, choice)
 }
 
+// A filter's predicate.
+#[allow(clippy::trivially_copy_pass_by_ref)]
 fn clears(row: &&ConfigRow) -> bool {
     row.totals.clear_events > 0
 }
@@ -58,10 +60,9 @@ fn comparing_documents_does_not_clear_and_every_clear_costs() {
     let none = outcome.rows[choice.none].totals.cost_usd;
     assert!(outcome.rows.iter().filter(clears).count() > 20);
     // A config that leaves needs unmet is cheap, as the agent works without what it needs.
-    let met = |row: &&ConfigRow| row.totals.lost_needs + row.totals.unmet_needs == 0;
-    assert!(outcome.rows.iter().filter(clears).filter(met).count() > 0);
-    for row in outcome.rows.iter().filter(clears).filter(met) {
-        assert!(row.totals.cost_usd > none, "{:?}: {} against {none}", row.knobs, row.totals.cost_usd);
+    for row in outcome.rows.iter().filter(clears) {
+        let misses = row.totals.lost_needs + row.totals.unmet_needs > 0;
+        assert!(misses || row.totals.cost_usd > none, "{:?}: {} against {none}", row.knobs, row.totals.cost_usd);
     }
     // Most requests after the reading need several of the documents.
     let documents: Vec<_> = (0..40).map(|i| spec("compare_documents").generate(i)).collect();
