@@ -150,8 +150,9 @@ fn write_text(spec: &Spec, form: TextForm, out: &mut impl Write, mut truth: impl
         match form {
             TextForm::Pairs => {
                 let document = spec.generate(index);
-                let (settings, _) = settings.settings(document.model.as_deref())?;
-                let usage = recorded(&Trace::from_document(&document)?, &settings);
+                let trace = Trace::from_document(&document)?;
+                let (settings, _) = settings.settings_of(&trace)?;
+                let usage = recorded(&trace, &settings);
                 conversation.pairs(&usage).try_for_each(|line| writeln!(out, "{line}"))
             }
             TextForm::Bodies => writeln!(out, "{}", conversation.body()),

@@ -9,9 +9,9 @@ use cleartune::ingest::parse_timestamp;
 use cleartune::policy::ClearToolUses;
 use cleartune::profile::{Exclusions, Profile, Recorded, Rules, natural_invalidations};
 use cleartune::report::plot::{self, ProfileView};
-use cleartune::report::{Inspection, Shown, number, profile_json, profile_table};
+use cleartune::report::{BillCheck, Inspection, Shown, bill, by_session, number, profile_json, profile_table};
 use cleartune::sweep::Transcript;
-use cleartune::trace::Trace;
+use cleartune::trace::{Document, Trace};
 
 use super::output::{self, OutputSet};
 use super::settings::{ConfigArg, SettingsArgs, Stated};
@@ -127,7 +127,7 @@ fn inspect(part: &Part, loaded: &Loaded, stated: &Stated) -> anyhow::Result<Insp
     let mut dollars_assumed = false;
     for document in documents {
         let trace = Trace::from_document(document).with_context(|| format!("transcript {}", document.id))?;
-        let (settings, note) = stated.settings(trace.model.as_deref())?;
+        let (settings, note) = stated.settings_of(&trace)?;
         dollars_assumed |= note.is_assumed();
         transcripts.push(Transcript { trace, settings });
     }
@@ -139,12 +139,20 @@ fn inspect(part: &Part, loaded: &Loaded, stated: &Stated) -> anyhow::Result<Insp
         name: part.name.clone(),
         recorded: Recorded::new(documents, &transcripts),
         natural_invalidations: natural_invalidations(documents, &transcripts),
+        bill: bills(documents, &transcripts)?,
         config: format!("{config} ({})", words(&edit)),
         exclusions: Exclusions::new(&profile, &transcripts, &edit, Rules::default()),
         profile,
         dollars_assumed,
         files: loaded.reports[part.reports.clone()].iter().map(Into::into).collect(),
     })
+}
+
+/// The bill of every session that records one.
+fn bills(documents: &[Document], transcripts: &[Transcript]) -> anyhow::Result<Vec<BillCheck>> {
+    let recorded = documents.iter().zip(transcripts).filter(|(doc, _)| doc.requests.iter().any(|r| r.usage.is_some()));
+    let checks = recorded.map(|(doc, t)| bill(doc, &t.settings)).collect::<Result<Vec<_>, _>>()?;
+    Ok(by_session(&checks))
 }
 
 fn words(edit: &ClearToolUses) -> String {

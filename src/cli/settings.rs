@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use cleartune::policy::{self, Config, Settings};
-use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve, resolve_trace};
+use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve_trace};
 use cleartune::trace::Trace;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -72,17 +72,6 @@ impl SettingsArgs {
             stated.overrides.cache = stated.overrides.cache.or(&cache);
         }
         Ok(stated)
-    }
-}
-
-impl Stated {
-    /// The settings of requests of `model`, where no trace is at hand, and where its prices come from.
-    ///
-    /// # Errors
-    /// The user named a model that is unknown.
-    #[allow(dead_code)]
-    pub fn settings(&self, model: Option<&str>) -> anyhow::Result<(Settings, ModelNote)> {
-        Ok(resolve(&self.config, &self.overrides, model, Catalogue::shipped())?)
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) fn invalidated(trace: &Trace) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Why entries were lost before a request, as far as the source tells.
-fn cause(_document: &Document, _request: usize) -> &'static str {
-    "unknown"
+fn cause(document: &Document, request: usize) -> &'static str {
+    document.requests[request].invalidation_cause.unwrap_or(crate::trace::Cause::Unknown).name()
 }
 
 /// Natural invalidations by cause, in the order of the causes' names, with what each cause cost under no clearing: the difference between

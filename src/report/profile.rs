@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::bill::BillCheck;
 use super::number::{percent, short, usd};
 use crate::ingest::FileReport;
 use crate::profile::{Cause, Exclusion, Exclusions, KeepCurve, Profile, Quantiles, Reason, Recorded, ToolProfile};
@@ -24,6 +25,8 @@ pub struct Inspection {
     pub recorded: Option<Recorded>,
     /// Natural invalidations by cause, with what they cost.
     pub natural_invalidations: Vec<Cause>,
+    /// Recorded against replayed dollars of every session that records usage, with the causes of differences.
+    pub bill: Vec<BillCheck>,
     /// The config that exclusions are measured under, in words.
     pub config: String,
     /// Proposals for `exclude_tools`.
@@ -151,8 +154,24 @@ pub fn profile_table(one: &Inspection, shown: &Shown) -> String {
     pauses(&mut out, one);
     exclusions(&mut out, one, shown);
     recorded(&mut out, one);
+    sessions(&mut out, &one.bill);
     files(&mut out, &one.files);
     out
+}
+
+/// Sessions in the table; the JSON has all.
+const SESSIONS: usize = 8;
+
+/// The bill, session by session, the largest first.
+fn sessions(out: &mut String, bill: &[BillCheck]) {
+    if bill.is_empty() {
+        return;
+    }
+    let mut largest = bill.to_vec();
+    largest.sort_by(|a, b| b.recorded.cost_usd.total_cmp(&a.recorded.cost_usd));
+    largest.truncate(SESSIONS);
+    let which = if bill.len() > SESSIONS { format!(" (the {SESSIONS} largest of {} sessions)", bill.len()) } else { String::new() };
+    let _ = writeln!(out, "\nThe bill, recorded and replayed without clearing{which}\n{}", super::bill_table(&largest).trim_end());
 }
 
 fn head(out: &mut String, one: &Inspection) {
