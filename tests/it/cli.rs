@@ -306,7 +306,7 @@ fn refused_after_work(output: &Output) {
 #[test]
 fn every_command_has_help_with_an_example() {
     let folder = Folder::new("help");
-    for command in ["sweep", "replay", "generate", "import", "models"] {
+    for command in ["sweep", "replay", "inspect", "generate", "import", "models"] {
         let help = text(&folder.run(&[command, "--help"]).stdout);
         assert!(help.contains("Example"), "{command}:\n{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{command}:\n{help}");
