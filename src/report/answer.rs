@@ -176,7 +176,7 @@ fn figures(put: &mut impl FnMut(&str, String), row: &ConfigRow, none: &ConfigRow
     }
     let per_100 = |n: Option<f64>| n.map_or_else(|| "-".to_owned(), |n| format!("{n:.1} per 100 requests"));
     let costly = if t.costly_refetches > 0 { format!("; {} costly", t.costly_refetches) } else { String::new() };
-    put("re-fetches", format!("at least {} ({}){costly}", t.refetches, per_100(row.derived.refetches_per_100_requests)));
+    put("re-fetches", format!("{} ({}){costly}", t.refetches, per_100(row.derived.refetches_per_100_requests)));
     put("clear events", format!("{} ({})", t.clear_events, per_100(row.derived.clear_events_per_100_requests)));
     put(
         "invalidations",
