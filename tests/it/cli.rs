@@ -357,3 +357,18 @@ fn a_grid_beyond_reason_and_tools_that_are_not_there_are_told() {
     assert!(text(&folder.run(&[&args[..], &["read_fil"]].concat()).stderr).contains("\"read_fil\" is no tool"));
     assert!(!text(&folder.run(&[&args[..], &["read_file|record_finding"]].concat()).stderr).contains("is no tool"));
 }
+
+#[test]
+fn needs_of_no_use_are_told() {
+    let folder = Folder::new("unknown-needs");
+    let trace = |need: u64| {
+        let requests = format!(r#"{{"output":[{{"kind":"use","use":1,"tool":"a","tokens":5}}]}},{{"needs":[{need}]}}"#);
+        format!(r#"{{"schema":"cleartune.trace/1","id":"a","base_tokens":2000,"requests":[{requests}]}}"#)
+    };
+    for (need, told) in [(1, false), (2, true)] {
+        let file = folder.write("t.trace.jsonl", &trace(need));
+        let output = folder.run(&["replay", &file]);
+        assert!(output.status.success());
+        assert_eq!(text(&output.stderr).contains("name no tool use"), told, "{}", text(&output.stderr));
+    }
+}

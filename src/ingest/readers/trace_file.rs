@@ -29,9 +29,13 @@ impl Format for TraceFile {
         let mut documents: Vec<Document> = Vec::new();
         let mut seen = BTreeMap::new();
         let mut duplicates = 0;
+        let mut unknown_needs = 0;
         each_record(input, options.limits, report, &mut |text, _| {
             let doc = match parse_line(text.as_bytes()) {
-                Ok((doc, _)) => doc,
+                Ok((doc, trace)) => {
+                    unknown_needs += trace.unknown_needs;
+                    doc
+                }
                 Err(LineError::Json { field, problem }) if field == "line" => {
                     return Err(if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
                         Refusal::Unusable(problem)
@@ -49,6 +53,9 @@ impl Format for TraceFile {
             Ok(())
         });
         report.duplicates += duplicates;
+        if unknown_needs > 0 {
+            report.note(format!("needs that name no tool use of their transcript, left out: {unknown_needs}"));
+        }
         for doc in &documents {
             report.requests += doc.requests.len() as u64;
             for request in &doc.requests {
