@@ -244,7 +244,7 @@ enum What {
     File(PathBuf),
 }
 
-/// The files of the sources: directories are searched, names sorted by bytes so that every platform has one order.
+/// The files of the sources: directories are searched, in an order that no platform and no moving of the folder changes.
 fn entries(sources: &[String]) -> anyhow::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for (at, source) in sources.iter().enumerate() {
@@ -260,12 +260,23 @@ fn entries(sources: &[String]) -> anyhow::Result<Vec<Entry>> {
         let meta =
             path.metadata().with_context(|| format!("{source}: cannot be read; name a file, a directory or - for standard input"))?;
         if meta.is_dir() {
+            let from = entries.len();
             search(path, path, at, &mut entries);
+            // The largest first: of two files that share the start of a session the longer one is read whole, and the other
+            // adds only what it has besides. Their names are random, so an order by name would be left to chance.
+            entries[from..].sort_by_cached_key(|e| (std::cmp::Reverse(size(e)), e.name.clone()));
         } else {
             entries.push(Entry { source: at, what: What::File(path.to_owned()), name: file_name(source), named: true });
         }
     }
     Ok(entries)
+}
+
+fn size(entry: &Entry) -> u64 {
+    match &entry.what {
+        What::File(path) => path.metadata().map_or(0, |found| found.len()),
+        What::Stdin | What::Shipped => 0,
+    }
 }
 
 /// Every file below `dir`. Links are not followed, so that no loop can be walked; a directory that cannot be listed is left to the report.

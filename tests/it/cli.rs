@@ -372,3 +372,33 @@ fn needs_of_no_use_are_told() {
         assert_eq!(text(&output.stderr).contains("name no tool use"), told, "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn a_copy_of_a_sessions_start_changes_nothing_whatever_it_is_called() {
+    let folder = Folder::new("forked");
+    let line = |n: u32, kind: &str, rest: &str| {
+        let parent = if n == 1 { "null".to_owned() } else { format!("\"u{}\"", n - 1) };
+        let stamp = format!("2026-05-01T10:00:{n:02}.000Z");
+        format!(r#"{{"type":"{kind}","uuid":"u{n}","parentUuid":{parent},"sessionId":"s","timestamp":"{stamp}","message":{rest}}}"#)
+    };
+    let user = |n, text: &str| line(n, "user", &format!(r#"{{"role":"user","content":"{text}"}}"#));
+    let answer = |n, id: &str, input: u32| {
+        let usage = format!(r#"{{"input_tokens":{input},"output_tokens":5}}"#);
+        let content = r#"[{"type":"text","text":"fine"}]"#;
+        line(
+            n,
+            "assistant",
+            &format!(r#"{{"id":"{id}","model":"claude-sonnet-4-6","content":{content},"stop_reason":"end_turn","usage":{usage}}}"#),
+        )
+    };
+    let start = format!("{}\n{}\n", user(1, "hello"), answer(2, "m1", 900));
+    let whole = format!("{start}{}\n{}\n", user(3, "go on"), answer(4, "m2", 950));
+    folder.write("alone/x.jsonl", &whole);
+    for (name, first, second) in [("a", &start, &whole), ("b", &whole, &start)] {
+        folder.write(&format!("{name}/0.jsonl"), first);
+        folder.write(&format!("{name}/1.jsonl"), second);
+    }
+    let of = |name: &str| text(&folder.run(&["replay", name, "--format", "json"]).stdout);
+    assert_eq!(of("alone").lines().count(), 1);
+    assert_eq!((of("a"), of("b")), (of("alone"), of("alone")));
+}
