@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
+use super::repair::Strings;
+
 /// How far detection looks into a file.
 const HEAD_BYTES: u64 = 1 << 20;
 /// Largest window of a zstd frame, that of `zstd --long`.
@@ -71,8 +73,7 @@ pub fn is_array(text: &[u8]) -> bool {
 #[derive(Debug, Default)]
 pub struct Flat {
     depth: u32,
-    in_string: bool,
-    escaped: bool,
+    strings: Strings,
     /// A comma became a line end, and the line end after it is to go.
     ended: bool,
 }
@@ -87,17 +88,10 @@ impl Flat {
                 self.ended = b == b'\r';
                 continue;
             }
-            if self.in_string {
-                match b {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
+            if self.strings.hold(b) {
                 continue;
             }
             match b {
-                b'"' => self.in_string = true,
                 b'[' | b'{' => {
                     if self.depth == 0 && b == b'[' {
                         *byte = b' ';

@@ -1,13 +1,34 @@
 //! Repairs of JSON text: what agents, proxies and full disks leave behind, made readable without touching what is well.
 
+/// Tells the bytes of JSON's strings from those of its structure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Strings {
+    inside: bool,
+    escaped: bool,
+}
+
+impl Strings {
+    /// Whether the next byte belongs to a string, its quotes included.
+    pub fn hold(&mut self, b: u8) -> bool {
+        if !self.inside {
+            self.inside = b == b'"';
+            return self.inside;
+        }
+        match b {
+            _ if self.escaped => self.escaped = false,
+            b'\\' => self.escaped = true,
+            b'"' => self.inside = false,
+            _ => {}
+        }
+        true
+    }
+}
+
 /// A brace counter that knows strings. Feed it text piece by piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-// Five independent facts of one pass, not states of a machine.
-#[allow(clippy::struct_excessive_bools)]
 pub struct Scan {
     depth: u32,
-    in_string: bool,
-    escaped: bool,
+    strings: Strings,
     started: bool,
     closed: bool,
     trailing: bool,
@@ -26,17 +47,10 @@ impl Scan {
     /// Reads on; the offset one past the brace or bracket that closes the outermost one, if it closes here.
     pub fn feed(&mut self, text: &str) -> Option<usize> {
         for (i, b) in text.bytes().enumerate() {
-            if self.in_string {
-                match b {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
+            if self.strings.hold(b) {
                 continue;
             }
             match b {
-                b'"' => self.in_string = true,
                 b'{' | b'[' => {
                     self.depth += 1;
                     self.started = true;
