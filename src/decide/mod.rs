@@ -1,5 +1,6 @@
 //! From a grid of numbers to an answer.
 
+pub mod bootstrap;
 mod choose;
 pub mod held_out;
 mod pareto;
