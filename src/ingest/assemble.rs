@@ -78,7 +78,7 @@ fn count(part: &Part, report: &mut FileReport) {
 
 fn tools(part: &Part, options: &Options) -> BTreeMap<String, ToolDoc> {
     let class = |name: &String| options.refetch.get(name).copied().unwrap_or_else(|| default_refetch(name));
-    part.uses.iter().map(|name| (name.clone(), ToolDoc { refetch: class(name) })).collect()
+    part.uses.iter().map(|name| (name.clone(), ToolDoc::new(class(name)))).collect()
 }
 
 /// The needs of every call as indices of uses.

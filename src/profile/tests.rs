@@ -43,8 +43,8 @@ fn document() -> Document {
         ],
         ..Document::default()
     };
-    document.tools.insert("ask".to_owned(), ToolDoc { refetch: Refetch::Never });
-    document.tools.insert("fetch".to_owned(), ToolDoc { refetch: Refetch::Costly });
+    document.tools.insert("ask".to_owned(), ToolDoc::new(Refetch::Never));
+    document.tools.insert("fetch".to_owned(), ToolDoc::new(Refetch::Costly));
     document
 }
 

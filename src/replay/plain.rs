@@ -62,7 +62,10 @@ impl Engine {
                 for &origin in &self.missing {
                     let copied = self.history.uses[self.history.newest[origin as usize] as usize];
                     row.output_tokens += u64::from(copied.use_tokens);
-                    row.costly_refetched += u64::from(trace.tools[copied.tool as usize].refetch == Refetch::Costly);
+                    let tool = &trace.tools[copied.tool as usize];
+                    row.costly_refetched += u64::from(tool.refetch == Refetch::Costly);
+                    row.refetch_usd += tool.refetch_usd;
+                    row.refetch_seconds += tool.refetch_seconds;
                 }
                 self.account(trace, request, settings, &mut row);
                 out(&row);

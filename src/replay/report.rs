@@ -63,6 +63,12 @@ pub struct Row {
     pub unmet: u64,
     /// USD.
     pub cost_usd: f64,
+    /// What the tools that are called again cost in themselves, USD; no part of `cost_usd`.
+    #[serde(skip)]
+    pub refetch_usd: f64,
+    /// How long they take, seconds.
+    #[serde(skip)]
+    pub refetch_seconds: f64,
 }
 
 /// Sums over the rows of one report.
@@ -106,6 +112,12 @@ pub struct Totals {
     pub cost_usd: f64,
     /// `request` of the first row whose prompt + output exceeds the window; `None`: none does, or no window is known.
     pub first_overflow: Option<u32>,
+    /// What the tools that are called again cost in themselves, USD; no part of `cost_usd`.
+    #[serde(skip)]
+    pub refetch_usd: f64,
+    /// How long they take, seconds.
+    #[serde(skip)]
+    pub refetch_seconds: f64,
 }
 
 impl Totals {
@@ -129,6 +141,8 @@ impl Totals {
         self.output_tokens += other.output_tokens;
         self.peak_prompt_tokens = self.peak_prompt_tokens.max(other.peak_prompt_tokens);
         self.cost_usd += other.cost_usd;
+        self.refetch_usd += other.refetch_usd;
+        self.refetch_seconds += other.refetch_seconds;
     }
 
     /// Adds one row. `window`: the context window in tokens.
@@ -151,6 +165,8 @@ impl Totals {
         self.output_tokens += row.output_tokens;
         self.peak_prompt_tokens = self.peak_prompt_tokens.max(row.prompt_tokens);
         self.cost_usd += row.cost_usd;
+        self.refetch_usd += row.refetch_usd;
+        self.refetch_seconds += row.refetch_seconds;
         if self.first_overflow.is_none() && window.is_some_and(|w| row.prompt_tokens + row.output_tokens > w) {
             self.first_overflow = Some(row.request);
         }

@@ -23,12 +23,16 @@ pub enum Refetch {
 }
 
 /// A tool of the transcript.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
     /// Its name as the log spells it.
     pub name: String,
     /// Whether its results can be had again.
     pub refetch: Refetch,
+    /// What one more call costs in itself, USD.
+    pub refetch_usd: f64,
+    /// How long one more call takes, seconds.
+    pub refetch_seconds: f64,
 }
 
 /// What a block is.
@@ -145,6 +149,13 @@ impl Trace {
     /// a result answers no earlier use, or one that is answered already; sizes beyond `u32`.
     pub fn from_document(doc: &Document) -> Result<Self, TraceError> {
         check_schema(&doc.schema)?;
+        for (name, tool) in &doc.tools {
+            for (key, value) in [("refetch_usd", tool.refetch_usd), ("refetch_seconds", tool.refetch_seconds)] {
+                if let Some(n) = value.filter(|n| !(0.0..=1e9).contains(n)) {
+                    return Err(TraceError::new(format!("tools.{name}.{key}"), format!("is {n}; write a number from 0 to 1e9")));
+                }
+            }
+        }
         let blocks = doc.requests.iter().map(|r| r.input.len() + r.output.len()).sum();
         let mut trace = Self {
             id: doc.id.clone(),
@@ -266,8 +277,13 @@ impl Trace {
             return Some(tool);
         }
         let tool = u16::try_from(self.tools.len()).ok().filter(|&t| t < u16::MAX)?;
-        let refetch = doc.tools.get(name).map_or(Refetch::Yes, |t| t.refetch);
-        self.tools.push(Tool { name: name.to_owned(), refetch });
+        let known = doc.tools.get(name).cloned().unwrap_or_default();
+        self.tools.push(Tool {
+            name: name.to_owned(),
+            refetch: known.refetch,
+            refetch_usd: known.refetch_usd.unwrap_or(0.0),
+            refetch_seconds: known.refetch_seconds.unwrap_or(0.0),
+        });
         seen.tool_of.insert(name.to_owned(), tool);
         Some(tool)
     }

@@ -43,6 +43,20 @@ pub struct ToolDoc {
     /// Whether a cleared result can be had again.
     #[serde(default)]
     pub refetch: Refetch,
+    /// What one more call of the tool costs in itself, USD: a search that is billed by the query. The objective of a choice may count
+    /// it; the bill of the model does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refetch_usd: Option<f64>,
+    /// How long one more call of the tool takes, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refetch_seconds: Option<f64>,
+}
+
+impl ToolDoc {
+    /// A tool of which nothing else is known.
+    pub fn new(refetch: Refetch) -> Self {
+        Self { refetch, ..Self::default() }
+    }
 }
 
 /// One model call.

@@ -42,7 +42,13 @@ pub(super) fn plan(spec: &Spec, script: &Script, index: usize) -> Plan {
     needs.sort_unstable();
     needs.dedup();
     let (id, source) = spec.head(index);
-    let tools = script.tools.iter().map(|(name, tool)| (name.clone(), ToolDoc { refetch: tool.refetch })).collect();
+    let tools = script
+        .tools
+        .iter()
+        .map(|(name, tool)| {
+            (name.clone(), ToolDoc { refetch: tool.refetch, refetch_usd: tool.refetch_usd, refetch_seconds: tool.refetch_seconds })
+        })
+        .collect();
     let (bytes, tokens) = uses.iter().fold((0, 0), |(b, t), u| (b + u.result_bytes, t + u64::from(u.result_tokens)));
     let bytes_per_token = if bytes > 0 && tokens > 0 { bytes as f64 / tokens as f64 } else { BYTES_PER_TOKEN };
     let (model, base_tokens) = (spec.model.clone(), script.base_tokens);

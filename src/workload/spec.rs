@@ -217,6 +217,8 @@ pub(super) struct Tool {
     pub(super) weight: f64,
     #[serde(default)]
     pub(super) refetch: Refetch,
+    pub(super) refetch_usd: Option<f64>,
+    pub(super) refetch_seconds: Option<f64>,
     pub(super) use_tokens: Option<Dist>,
 }
 
@@ -235,6 +237,8 @@ pub(super) struct Script {
 pub(super) struct ScriptTool {
     #[serde(default)]
     pub(super) refetch: Refetch,
+    pub(super) refetch_usd: Option<f64>,
+    pub(super) refetch_seconds: Option<f64>,
 }
 
 /// One model call of a script; the results of its uses come with the next one.

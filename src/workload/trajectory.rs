@@ -18,7 +18,9 @@ pub(super) fn simulate(spec: &Spec, simulation: &Simulation, index: usize) -> Pl
         .classes
         .values()
         .flat_map(|class| &class.tools)
-        .map(|(name, tool)| (name.clone(), ToolDoc { refetch: tool.refetch }))
+        .map(|(name, tool)| {
+            (name.clone(), ToolDoc { refetch: tool.refetch, refetch_usd: tool.refetch_usd, refetch_seconds: tool.refetch_seconds })
+        })
         .collect();
     let (model, bytes_per_token) = (spec.model.clone(), simulation.bytes_per_token);
     Plan { id, model, base_tokens, bytes_per_token, source, tools, uses, requests, needs }

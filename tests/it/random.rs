@@ -50,7 +50,7 @@ pub fn document(seed: u64) -> Document {
         ..Document::default()
     };
     for (name, refetch) in TOOLS {
-        doc.tools.insert(name.to_owned(), ToolDoc { refetch });
+        doc.tools.insert(name.to_owned(), ToolDoc::new(refetch));
     }
     let (mut at_ms, mut next_use) = (0, 0);
     let mut open: Vec<u64> = Vec::new();

@@ -180,6 +180,7 @@ fn report(n: u32, trigger: Option<u64>, every: u32) -> Report {
             lost: 0,
             unmet: 0,
             cost_usd: (full - freed) as f64 * 5e-7,
+            ..Row::default()
         };
         if trigger.is_some() && freed > 0 && i % 11 == 5 {
             requests.push(Row { kind: RowKind::Refetch, refetched: 2, newly_cleared: 0, ..blank.clone() });
