@@ -28,7 +28,9 @@ fn sweep(c: &mut Criterion) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         group.bench_function(format!("{threads}_threads"), |b| {
             b.iter(|| {
-                pool.install(|| run::<()>(black_box(&transcripts), &grid.configs, &AtomicBool::new(false), &|_| {}, |_| Ok(())).unwrap())
+                pool.install(|| {
+                    run::<()>(black_box(&transcripts), &grid.configs, None, &AtomicBool::new(false), &|_| {}, |_| Ok(())).unwrap()
+                })
             });
         });
     }

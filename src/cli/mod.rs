@@ -4,6 +4,7 @@
 #![allow(clippy::doc_markdown)]
 
 mod axes;
+mod decision;
 mod generate;
 mod import;
 mod inspect;

@@ -86,7 +86,7 @@ impl Stated {
 }
 
 /// The config and the hash of its file.
-fn read_config(path: &Path) -> anyhow::Result<(Config, String)> {
+pub fn read_config(path: &Path) -> anyhow::Result<(Config, String)> {
     let text = std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
     let hash = super::source::hex(&Sha256::digest(&text));
     let text = String::from_utf8(text).ok().with_context(|| format!("{}: is not UTF-8 text; write JSON or TOML", path.display()))?;

@@ -384,6 +384,15 @@ fn hashed(ingest: &mut Ingest, name: &str, source: impl Read) -> Option<String> 
 }
 
 /// Bytes as lower-case hexadecimal digits.
+/// Hash of a file, in hexadecimal.
+///
+/// # Errors
+/// It cannot be read.
+pub fn file_sha256(path: &Path) -> anyhow::Result<String> {
+    let bytes = std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    Ok(hex(&Sha256::digest(bytes)))
+}
+
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(64), |mut hex, b| {
         let _ = write!(hex, "{b:02x}");

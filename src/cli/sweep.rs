@@ -1,23 +1,26 @@
 //! `cleartune sweep`, and the main job.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::Args;
-use cleartune::decide::{self, Choice, Verdict};
+use cleartune::decide::sensitivity::{scenarios, sensitivity};
+use cleartune::decide::{self, Advice, Ask, Decision, Objective, Verdict};
 use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
-use cleartune::replay::replay;
+use cleartune::replay::{Totals, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
 use cleartune::report::{self, Headline, answer, bill, bill_line, by_session, csv, number};
-use cleartune::sweep::{Grid, Outcome, Profile, Transcript, run as run_sweep};
+use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep};
 use cleartune::trace::Trace;
 use serde_json::json;
 
 use super::axes::AxesArgs;
+use super::decision::DecisionArgs;
 use super::manifest::{Manifest, manifest};
 use super::output::{self, OutputSet};
 use super::progress;
@@ -46,10 +49,21 @@ pub struct SweepArgs {
     axes: AxesArgs,
 
     #[command(flatten)]
+    decision: DecisionArgs,
+
+    #[command(flatten)]
     config: ConfigArg,
 
     #[command(flatten)]
     settings: SettingsArgs,
+
+    /// Try finer values around the best configs until the choice is resolved
+    #[arg(long, help_heading = "The choice")]
+    refine: bool,
+
+    /// Leave out the replays under other assumptions
+    #[arg(long, help_heading = "The choice")]
+    no_sensitivity: bool,
 
     /// Threads [default: one a core]; changes no byte of the results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = RESULTS)]
@@ -66,20 +80,26 @@ pub struct SweepArgs {
 /// A source, flag or config is wrong, or the results cannot be written.
 pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let stated = args.settings.read(args.config.config.as_deref())?;
+    let mut ask = args.decision.ask()?;
+    if ask.current.is_none() {
+        ask.current.clone_from(&stated.config.edit);
+    }
     let loaded = args.source.load()?;
-    let (transcripts, notes) = prepare(&loaded, &stated)?;
+    let (mut transcripts, notes) = prepare(&loaded, &stated)?;
+    args.decision.price_refetches(&mut transcripts)?;
 
     // From here on an interrupt has something to leave behind.
     let stop = progress::interrupt_flag()?;
     let auto = Profile::new(transcripts.iter().map(|t| &t.trace)).auto();
-    let current: Vec<_> = stated.config.edit.iter().cloned().collect();
+    // What the recommended config is compared with stands in every grid.
+    let further: Vec<ClearToolUses> = std::iter::once(ClearToolUses::default()).chain(ask.current.clone()).collect();
     let axes = args.axes.axes();
     let size = Grid::size(&axes, &auto);
     anyhow::ensure!(
         size <= MOST_CONFIGS,
         "the grid has {size} configs; write fewer values or larger steps for --trigger, --keep or --clear-at-least, at most {MOST_CONFIGS} configs"
     );
-    let grid = Grid::new(&axes, &auto, &current);
+    let mut grid = Grid::new(&axes, &auto, &further);
     for tool in unknown_tools(&grid, &transcripts) {
         eprintln!("{tool:?} is no tool of any transcript, so naming it changes nothing");
     }
@@ -87,41 +107,54 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.map_or(0, usize::from)).build()?;
     let mut set = OutputSet::new(&folder)?;
-    let outcome = pool.install(|| replay_all(&transcripts, &grid, &stop, &mut set))?;
+    if args.refine {
+        pool.install(|| refine(&transcripts, &mut grid, &ask, &stop));
+    }
+    let outcome = pool.install(|| replay_all(&transcripts, &grid, &ask, &stop, &mut set))?;
     if outcome.transcripts_done < transcripts.len() {
         drop(set);
-        // Rows over no transcript at all say nothing.
-        let rows = if outcome.transcripts_done == 0 { &[][..] } else { &outcome.rows };
-        output::write_file(&folder.join("sweep.partial.csv"), &csv::sweep(rows))?;
-        eprintln!(
-            "interrupted after {} of {} transcripts; what was done is in {}",
-            outcome.transcripts_done,
-            transcripts.len(),
-            folder.join("sweep.partial.csv").display()
-        );
-        return Ok(ExitCode::from(130));
+        return interrupted(&folder, &outcome, transcripts.len());
     }
 
-    let choice = decide::choose(&outcome);
+    let advice = pool.install(|| advise(args, ask, &loaded, &transcripts, &grid, &outcome, &stop));
+    if stop.load(Ordering::Relaxed) {
+        drop(set);
+        return interrupted(&folder, &outcome, transcripts.len());
+    }
     let bill = bill_of(&loaded, &transcripts)?;
-    let mut headline = headline(&loaded, &transcripts, &notes, &outcome, choice.as_ref(), bill);
-    headline.current = current.first().and_then(|edit| outcome.rows.iter().position(|row| row.knobs.edit.as_ref() == Some(edit)));
+    let headline = headline(&loaded, &notes, &outcome, advice.as_ref(), bill);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
-    set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, choice.as_ref()))?;
-    for (name, png) in pictures(&headline, &transcripts, &outcome, choice.as_ref())? {
+    set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, advice.as_ref()))?;
+    for (name, png) in pictures(&headline, &transcripts, &outcome, advice.as_ref().map(|a| &a.decision))? {
         set.write(name, &png)?;
     }
     // Last, so that a set is whole when its manifest is there.
-    let asked = json!({"grid": args.axes.asked(), "logs": args.source.log.asked(), "config_sha256": stated.config_sha256});
+    let asked = json!({
+        "grid": args.axes.asked(),
+        "refine": args.refine,
+        "choice": args.decision.asked()?,
+        "logs": args.source.log.asked(),
+        "config_sha256": stated.config_sha256,
+    });
     let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid };
     set.write("manifest.json", &manifest(&facts))?;
     set.commit()?;
     // A set that is complete makes what an interrupted run left behind stale.
     let _ = std::fs::remove_file(folder.join("sweep.partial.csv"));
 
-    output::stdout(answer(&headline, &outcome, choice.as_ref()).as_bytes())?;
+    output::stdout(answer(&headline, &outcome, advice.as_ref()).as_bytes())?;
     output::stdout(format!("\nThe whole grid and four pictures are in {}\n", folder.display()).as_bytes())?;
     Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Leaves what was done beside the complete set, if there is one.
+fn interrupted(folder: &Path, outcome: &Outcome, transcripts: usize) -> anyhow::Result<ExitCode> {
+    // Rows over no transcript at all say nothing.
+    let rows = if outcome.transcripts_done == 0 { &[][..] } else { &outcome.rows };
+    let path = folder.join("sweep.partial.csv");
+    output::write_file(&path, &csv::sweep(rows))?;
+    eprintln!("interrupted after {} of {transcripts} transcripts; what was done is in {}", outcome.transcripts_done, path.display());
+    Ok(ExitCode::from(130))
 }
 
 /// Tools that the grid names and no transcript has.
@@ -150,10 +183,13 @@ fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Result<
 }
 
 /// Runs the grid, writing `per_transcript.csv` as it goes.
-fn replay_all(transcripts: &[Transcript], grid: &Grid, stop: &AtomicBool, set: &mut OutputSet) -> anyhow::Result<Outcome> {
+fn replay_all(transcripts: &[Transcript], grid: &Grid, ask: &Ask, stop: &AtomicBool, set: &mut OutputSet) -> anyhow::Result<Outcome> {
     let bar = progress::bar((transcripts.len() * grid.configs.len()) as u64, "replays");
     let mut per_transcript = csv::PerTranscript::new(set.create("per_transcript.csv")?, &grid.configs)?;
-    let outcome = run_sweep(transcripts, &grid.configs, stop, &|n| bar.inc(n), |block| {
+    let value = |totals: &Totals| ask.objective.value(totals);
+    let plain = ask.objective == Objective::default() && transcripts.iter().flat_map(|t| &t.trace.tools).all(|t| t.refetch_usd == 0.0);
+    let value: Option<Value<'_>> = if plain { None } else { Some(&value) };
+    let outcome = run_sweep(transcripts, &grid.configs, value, stop, &|n| bar.inc(n), |block| {
         let trace = &transcripts[block.transcript].trace;
         per_transcript.add(&trace.id, &trace.session, block.totals)
     })
@@ -163,6 +199,101 @@ fn replay_all(transcripts: &[Transcript], grid: &Grid, stop: &AtomicBool, set: &
     Ok(outcome)
 }
 
+/// Rounds of refinement; each halves the steps, so that the widest grid is resolved before.
+const MOST_ROUNDS: usize = 10;
+/// Configs that refinement adds at most.
+const MOST_ADDED: usize = 5_000;
+
+/// Adds finer values around the best configs to the grid, until there is nothing finer to try.
+fn refine(transcripts: &[Transcript], grid: &mut Grid, ask: &Ask, stop: &AtomicBool) {
+    let value = |totals: &Totals| ask.objective.value(totals);
+    let replay = |configs: &[Knobs], round: usize| {
+        let bar = progress::bar((transcripts.len() * configs.len()) as u64, if round == 0 { "replays" } else { "finer replays" });
+        let outcome = run_sweep::<Infallible>(transcripts, configs, Some(&value), stop, &|n| bar.inc(n), |_| Ok(()));
+        let Ok(outcome) = outcome;
+        bar.finish_and_clear();
+        outcome
+    };
+    let mut outcome = replay(&grid.configs, 0);
+    let mut added = 0;
+    for round in 1..=MOST_ROUNDS {
+        if outcome.transcripts_done < transcripts.len() {
+            return;
+        }
+        let Some(decision) = decide::decide(&outcome, ask) else { return };
+        let plateau: BTreeSet<usize> = decision.plateau.iter().flat_map(|p| p.rows.iter().copied()).collect();
+        let around: Vec<usize> = plateau.iter().copied().collect();
+        let always: Vec<usize> = decision.best.into_iter().chain(decision.knee).chain(decision.front.iter().copied().take(5)).collect();
+        let mut next = finer(&outcome.rows, &around, &always, |i| plateau.contains(&i));
+        next.truncate(MOST_ADDED - added);
+        if next.is_empty() {
+            return;
+        }
+        added += next.len();
+        let configs: Vec<Knobs> = std::iter::once(Knobs::none()).chain(next.into_iter().map(Knobs::api)).collect();
+        outcome.extend(replay(&configs, round));
+        grid.configs.extend(configs.into_iter().skip(1));
+    }
+}
+
+/// Rows that are replayed under other assumptions beside the recommended one.
+const BESIDE: usize = 12;
+
+/// The decision and everything around it.
+fn advise(
+    args: &SweepArgs,
+    ask: Ask,
+    loaded: &Loaded,
+    transcripts: &[Transcript],
+    grid: &Grid,
+    outcome: &Outcome,
+    stop: &AtomicBool,
+) -> Option<Advice> {
+    let decision = decide::decide(outcome, &ask)?;
+    let totals: Vec<f64> = (0..outcome.rows.len()).map(|i| (0..outcome.transcripts_done).map(|t| outcome.values(t)[i]).sum()).collect();
+    let full = 1..=grid.full;
+    let importance = decide::importance(&outcome.rows[full.clone()], &totals[full]);
+    let (names, kinds) = kinds(loaded);
+    let by_kind = decide::by_kind(outcome, &ask, &kinds, names.len()).map(|by_kind| (names, by_kind));
+    let sensitivity = if args.no_sensitivity {
+        Vec::new()
+    } else {
+        let beside: Vec<usize> =
+            decision.best.into_iter().chain(decision.runner_up).chain(decision.front.iter().copied()).take(BESIDE).collect();
+        let mut standings = Vec::new();
+        let mut assumes: Vec<_> = transcripts.iter().map(|t| &t.settings.assume).collect();
+        assumes.dedup();
+        // All transcripts are read alike: readings come from the command line and the config.
+        if let [assume] = assumes.as_slice() {
+            let scenarios = scenarios(assume);
+            let bar = progress::bar((transcripts.len() * scenarios.len()) as u64, "replays under other assumptions");
+            standings = sensitivity(transcripts, &outcome.rows, decision.row, &beside, &ask, &scenarios, stop);
+            bar.finish_and_clear();
+        }
+        standings
+    };
+    Some(Advice { ask, decision, importance, by_kind, sensitivity, sessions_per_day: args.decision.sessions_per_day() })
+}
+
+/// Kinds of agents: main agents and sub-agents of each source; their names, and the kind of each transcript.
+fn kinds(loaded: &Loaded) -> (Vec<String>, Vec<usize>) {
+    let mut names: Vec<String> = Vec::new();
+    let mut kinds = Vec::with_capacity(loaded.documents.len());
+    for part in &loaded.parts {
+        for document in &loaded.documents[part.documents.clone()] {
+            let sub = document.source.as_ref().and_then(|s| s.get("agent")).is_some_and(|agent| agent == "sub");
+            let agent = if sub { "sub-agents" } else { "main agents" };
+            let name = if loaded.parts.len() > 1 { format!("{}, {agent}", part.name) } else { agent.to_owned() };
+            let kind = names.iter().position(|n| *n == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            });
+            kinds.push(kind);
+        }
+    }
+    (names, kinds)
+}
+
 /// How the replay without clearing compares with what was billed.
 fn bill_of(loaded: &Loaded, transcripts: &[Transcript]) -> anyhow::Result<Option<String>> {
     let billed = loaded.documents.iter().zip(transcripts).filter(|(doc, _)| doc.requests.iter().any(|r| r.usage.is_some()));
@@ -170,17 +301,7 @@ fn bill_of(loaded: &Loaded, transcripts: &[Transcript]) -> anyhow::Result<Option
     Ok(bill_line(&by_session(&checks)))
 }
 
-fn headline(
-    loaded: &Loaded,
-    transcripts: &[Transcript],
-    notes: &[ModelNote],
-    outcome: &Outcome,
-    choice: Option<&Choice>,
-    bill: Option<String>,
-) -> Headline {
-    let mut sessions: Vec<&str> = transcripts.iter().map(|t| t.trace.session.as_str()).collect();
-    sessions.sort_unstable();
-    sessions.dedup();
+fn headline(loaded: &Loaded, notes: &[ModelNote], outcome: &Outcome, advice: Option<&Advice>, bill: Option<String>) -> Headline {
     let assumed = notes.iter().filter(|note| note.is_assumed()).count();
     let mut labels: Vec<String> = notes.iter().map(price_label).collect();
     labels.sort();
@@ -188,7 +309,6 @@ fn headline(
     let prices = if labels.len() > 3 { format!("{} models", labels.len()) } else { labels.join(", ") };
     Headline {
         source: loaded.name.clone(),
-        sessions: sessions.len(),
         prices,
         assumed: notes.iter().find(|note| note.is_assumed()).map(|note| {
             let share = if assumed == notes.len() { String::new() } else { format!(" ({assumed} of {} transcripts)", notes.len()) };
@@ -196,10 +316,10 @@ fn headline(
             format!("{}{}{share}", note[..1].to_uppercase(), &note[1..])
         }),
         bill,
-        current: None,
-        paste: choice
-            .filter(|c| c.verdict != Verdict::DoNotClear)
-            .and_then(|c| outcome.rows[c.row].knobs.edit.as_ref())
+        paste: advice
+            .map(|advice| &advice.decision)
+            .filter(|d| d.verdict.clears() && d.verdict != Verdict::ClearWhenCold)
+            .and_then(|d| outcome.rows[d.row].knobs.edit.as_ref())
             .map(ClearToolUses::to_json),
     }
 }
@@ -217,7 +337,7 @@ fn pictures(
     headline: &Headline,
     transcripts: &[Transcript],
     outcome: &Outcome,
-    choice: Option<&Choice>,
+    choice: Option<&Decision>,
 ) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let title = format!("{} · {} · prices of {}", headline.source, number::count(transcripts.len() as u64, "transcript"), headline.prices);
     let front = decide::freed_against_refetches(&outcome.rows);
@@ -228,7 +348,7 @@ fn pictures(
         ("by_clear_at_least.png", plot::by_clear_at_least(&view)?),
     ];
     // Where clearing does not pay, the picture shows what was turned down.
-    let shown = choice.and_then(|c| if c.verdict == Verdict::DoNotClear { c.cheapest } else { Some(c.row) });
+    let shown = choice.and_then(|c| c.best);
     let median = median_transcript(outcome, choice, shown);
     let transcript = &transcripts[median];
     let mut settings = transcript.settings.clone();
@@ -255,7 +375,7 @@ fn pictures(
 }
 
 /// The transcript whose cost without clearing is the middle one, of those where the row `shown` makes a difference.
-fn median_transcript(outcome: &Outcome, choice: Option<&Choice>, shown: Option<usize>) -> usize {
+fn median_transcript(outcome: &Outcome, choice: Option<&Decision>, shown: Option<usize>) -> usize {
     let none = choice.map_or(0, |c| c.none);
     let differs = |t: &usize| shown.is_some_and(|row| outcome.costs[*t][row].total_cmp(&outcome.costs[*t][none]).is_ne());
     let mut order: Vec<usize> = (0..outcome.costs.len()).filter(differs).collect();

@@ -109,7 +109,7 @@ impl Exclusions {
             sets.push((picked.into_iter().map(|(name, _)| name).collect(), None));
         }
         let configs: Vec<Knobs> = std::iter::once(with(&[])).chain(sets.iter().map(|(tools, _)| with(tools))).collect();
-        let outcome = run(transcripts, &configs, &AtomicBool::new(false), &|_| {}, |_| Ok::<(), std::convert::Infallible>(()));
+        let outcome = run(transcripts, &configs, None, &AtomicBool::new(false), &|_| {}, |_| Ok::<(), std::convert::Infallible>(()));
         let Ok(outcome) = outcome;
         let without = Effect::from(&outcome.rows[0].totals);
         let proposals = sets

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use super::number::{count, percent, short, usd};
-use crate::decide::{Choice, Verdict, held_out};
+use crate::decide::bootstrap::{Interval, LEAST_SESSIONS};
+use crate::decide::sensitivity::Standing;
+use crate::decide::{Advice, DAYS_A_MONTH, Decision, Metric, Other, Plateau, Verdict};
+use crate::policy::Trigger;
 use crate::sweep::{ConfigRow, Outcome};
 
 /// What stands above the answer.
@@ -11,52 +14,82 @@ use crate::sweep::{ConfigRow, Outcome};
 pub struct Headline {
     /// What was swept, as the user named it.
     pub source: String,
-    /// Sessions that the transcripts belong to.
-    pub sessions: usize,
     /// Where the prices come from, such as `claude-sonnet-4-6`.
     pub prices: String,
     /// Said first where dollars rest on an assumption.
     pub assumed: Option<String>,
     /// How the replay without clearing compares with the bill, where the sources record one.
     pub bill: Option<String>,
-    /// The row of the config that the user runs today, where one was given.
-    pub current: Option<usize>,
     /// `context_management` of the chosen config, ready to paste.
     pub paste: Option<String>,
 }
 
 /// The answer in plain words, within 80 columns; ends with a line end.
-pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> String {
+pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> String {
     let mut out = String::new();
     if let Some(assumed) = &head.assumed {
         let _ = writeln!(out, "{assumed}");
     }
-    let Some(choice) = choice else {
+    let Some(advice) = advice else {
         let _ = writeln!(out, "No request was replayed, so there is nothing to answer.");
         return out;
     };
-    let none = &outcome.rows[choice.none];
-    let row = &outcome.rows[choice.row];
+    let decision = &advice.decision;
+    let none = &outcome.rows[decision.none];
+    let row = &outcome.rows[decision.row];
     let transcripts = count(none.transcripts, "transcript");
-    let sessions =
-        if head.sessions as u64 == none.transcripts { String::new() } else { format!(" of {}", count(head.sessions as u64, "session")) };
+    let sessions = if decision.sessions as u64 == none.transcripts {
+        String::new()
+    } else {
+        format!(" of {}", count(decision.sessions as u64, "session"))
+    };
     let _ = writeln!(out, "{}: {transcripts}{sessions}, {}", head.source, count(none.totals.requests, "request"));
     let _ = writeln!(out, "{}, prices of {}", count(outcome.rows.len() as u64, "config"), head.prices);
     if let Some(bill) = &head.bill {
         let _ = writeln!(out, "{bill}");
     }
     out.push('\n');
-    match choice.verdict {
-        Verdict::Clear => {
-            let _ = writeln!(
-                out,
-                "Clear like this: it saves {} of the cost ({} instead of {}).",
-                saving(row, none),
-                usd(row.totals.cost_usd),
-                usd(none.totals.cost_usd)
-            );
-            if choice.held_out.is_none() {
-                let _ = writeln!(out, "Under {} sessions: too few to say whether it holds for others.", held_out::LEAST_SESSIONS);
+    verdict(&mut out, outcome, advice);
+    overflow(&mut out, decision, row, none);
+    out.push('\n');
+    let mut put = |name: &str, text: String| {
+        let _ = writeln!(out, "  {name:<16} {text}");
+    };
+    if decision.verdict.clears() {
+        figures(&mut put, row, none, decision);
+    } else {
+        put("without clearing", usd(none.totals.cost_usd));
+        put("context peak", short(none.totals.peak_prompt_tokens as f64));
+    }
+    around(&mut put, outcome, advice);
+    if let Some(paste) = &head.paste {
+        let _ = writeln!(out, "\n{paste}");
+    }
+    out
+}
+
+/// What to do, in one sentence, and why.
+fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
+    let decision = &advice.decision;
+    let (none, row) = (&outcome.rows[decision.none], &outcome.rows[decision.row]);
+    let best = decision.best.map(|i| &outcome.rows[i]);
+    let saved = decision.saving.unwrap_or(0.0);
+    let what = unit(advice.ask.objective.metric);
+    match decision.verdict {
+        Verdict::Clear | Verdict::ClearWhenCold => {
+            let how = if decision.verdict == Verdict::Clear {
+                "Clear like this:".to_owned()
+            } else {
+                "Clear only when the cache is cold (the client has to do it, see below):\n".to_owned()
+            };
+            let _ = writeln!(out, "{how} it saves {} of {what}{}.", percent(saved), dollars(advice, row, none));
+            if let Some(confirmed) = &decision.confirmed {
+                let _ = writeln!(
+                    out,
+                    "On the {} that it was not chosen on it saves {}.",
+                    count(decision.held_out as u64, "session"),
+                    interval(confirmed)
+                );
             }
         }
         Verdict::ClearToFit => {
@@ -81,86 +114,121 @@ pub fn answer(head: &Headline, outcome: &Outcome, choice: Option<&Choice>) -> St
                     "No config of the grid helps here; as it is, do not clear."
                 }
             );
-            turned_down(&mut out, outcome, choice);
+            turned_down(out, outcome, decision);
+        }
+        Verdict::NoSupportedDifference => {
+            let _ = writeln!(
+                out,
+                "No supported difference: these sessions do not say whether clearing saves. Until\nmore of them do, do not clear."
+            );
+            turned_down(out, outcome, decision);
+        }
+        Verdict::TooFewSessions => {
+            let _ = writeln!(
+                out,
+                "Too few sessions to say: {} here, and it takes {LEAST_SESSIONS} to tell a saving from luck.",
+                count(decision.sessions as u64, "session")
+            );
+            if let Some(best) = best {
+                let _ = writeln!(out, "On these the best config saves {} of {what}\n({}).", percent(saved), named(best));
+            }
         }
     }
-    overflow(&mut out, choice, row, none);
-    out.push('\n');
-    let mut put = |name: &str, text: String| {
-        let _ = writeln!(out, "  {name:<16} {text}");
-    };
-    if choice.verdict == Verdict::DoNotClear {
-        put("without clearing", usd(none.totals.cost_usd));
-        put("context peak", short(none.totals.peak_prompt_tokens as f64));
-    } else {
-        figures(&mut put, row, none, choice);
+}
+
+fn unit(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Cost => "the cost",
+        Metric::PromptTokens => "the prompt tokens",
+        Metric::Peak => "the largest prompts",
+        Metric::Latency => "the waiting time",
     }
-    if let Some(current) = head.current.map(|i| &outcome.rows[i]) {
-        let t = &current.totals;
-        let times = current.derived.cost_vs_none.map_or_else(String::new, |n| format!(", {n:.2} times no clearing"));
-        put("what you run", format!("{}{times}; {} unmet, {} lost", usd(t.cost_usd), count(t.unmet_needs, "need"), t.lost_needs));
-    }
-    if let Some(paste) = &head.paste {
-        let _ = writeln!(out, "\n{paste}");
-    }
-    out
+}
+
+/// ` ($1.20 instead of $1.30)`, where the objective is not the plain cost with what the plain cost is.
+fn dollars(advice: &Advice, row: &ConfigRow, none: &ConfigRow) -> String {
+    let text = format!("{} instead of {}", usd(row.totals.cost_usd), usd(none.totals.cost_usd));
+    if advice.ask.objective.metric == Metric::Cost { format!(" ({text})") } else { format!("\n(cost: {text})") }
+}
+
+/// `5.4 % (95 %: 4.1 % to 6.9 %)`.
+fn interval(i: &Interval) -> String {
+    format!("{} (95 %: {} to {})", percent(i.estimate), percent(i.low), percent(i.high))
 }
 
 /// What does not fit the context window, unless the verdict is about that already.
-fn overflow(out: &mut String, choice: &Choice, row: &ConfigRow, none: &ConfigRow) {
+fn overflow(out: &mut String, decision: &Decision, row: &ConfigRow, none: &ConfigRow) {
     let most = none.overflowed_transcripts.max(row.overflowed_transcripts);
-    if most == 0 || choice.verdict == Verdict::ClearToFit {
+    if most == 0 || decision.verdict == Verdict::ClearToFit {
         return;
     }
-    let _ = match choice.verdict {
-        Verdict::DoNotClear => writeln!(
-            out,
-            "{} of {} overflow the context window; try smaller values of --trigger, or a larger --keep.",
-            none.overflowed_transcripts,
-            count(none.transcripts, "transcript")
-        ),
-        _ => writeln!(
+    let _ = if decision.verdict.clears() {
+        writeln!(
             out,
             "{} of {} overflow the context window without clearing, {} with it.",
             none.overflowed_transcripts,
             count(none.transcripts, "transcript"),
             row.overflowed_transcripts
-        ),
+        )
+    } else {
+        writeln!(
+            out,
+            "{} of {} overflow the context window; try smaller values of --trigger, or a larger --keep.",
+            none.overflowed_transcripts,
+            count(none.transcripts, "transcript")
+        )
     };
 }
 
 /// Why not to clear, by the best config that does.
-fn turned_down(out: &mut String, outcome: &Outcome, choice: &Choice) {
-    let none = &outcome.rows[choice.none];
-    let clears = |r: &&ConfigRow| r.totals.clear_events > 0;
-    let _ = match choice.cheapest.map(|i| &outcome.rows[i]) {
-        Some(row) if row.totals.cost_usd < none.totals.cost_usd => {
-            let held_out = match choice.held_out {
-                Some(s) if s <= 0.0 => "\nChosen on a part of the sessions, no config saves anything on the others.".to_owned(),
-                Some(s) => format!("\nConfigs chosen on a part of the sessions save {} on the others.", percent(s)),
-                None => String::new(),
-            };
-            writeln!(out, "The best config that loses nothing saves {}\n({}).{held_out}", saving(row, none), named(row))
+fn turned_down(out: &mut String, outcome: &Outcome, decision: &Decision) {
+    let none = &outcome.rows[decision.none];
+    let _ = match (decision.best.map(|i| &outcome.rows[i]), decision.saving) {
+        (Some(row), Some(saving)) if saving > 0.0 => {
+            let rest = decision.confirmed.as_ref().map_or_else(String::new, |i| {
+                format!("\nOn the {} that it was not chosen on: {}.", count(decision.held_out as u64, "session"), interval(i))
+            });
+            writeln!(out, "The best config that keeps the bounds saves {}\n({}).{rest}", percent(saving), named(row))
         }
-        Some(row) => writeln!(out, "The best config that loses nothing {}\n({}).", dearer(row, none), named(row)),
-        None if !outcome.rows.iter().any(|r| clears(&r)) => writeln!(out, "No config of the grid ever fires."),
-        None if outcome.rows.iter().filter(clears).any(|r| r.totals.lost_needs == 0) => {
-            writeln!(out, "Every config leaves needs unmet even after fetching again; try a larger --keep.")
-        }
-        None => writeln!(out, "Every config loses results that some later request needs; see --exclude-tools."),
+        (Some(row), _) => writeln!(out, "The best config that keeps the bounds {}\n({}).", dearer(row, none), named(row)),
+        (None, _) => match decision.broken {
+            None => writeln!(out, "No config of the grid ever fires."),
+            Some("max-lost") => {
+                let clears = |r: &&ConfigRow| r.totals.clear_events > 0;
+                if outcome.rows.iter().filter(clears).any(|r| r.totals.lost_needs == 0) {
+                    writeln!(out, "Every config leaves needs unmet even after fetching again; try a larger --keep.")
+                } else {
+                    writeln!(out, "Every config loses results that some later request needs; see --exclude-tools.")
+                }
+            }
+            Some(bound) => writeln!(out, "Every config breaks a bound, most of them --{bound}."),
+        },
     };
 }
 
 /// The knobs in short: `trigger 100k, keep 3, clear_at_least 20k`.
-fn named(row: &ConfigRow) -> String {
-    let trigger = row.knobs.trigger().map_or(0, crate::policy::Trigger::value);
-    let goal = row.knobs.clear_at_least().unwrap_or(0);
-    format!("trigger {}, keep {}, clear_at_least {}", short(trigger as f64), row.knobs.keep().unwrap_or(0), short(goal as f64))
+pub(super) fn named(row: &ConfigRow) -> String {
+    let knobs = &row.knobs;
+    let Some(trigger) = knobs.trigger() else { return knobs.policy.clone() };
+    let trigger = match trigger {
+        Trigger::InputTokens(n) => short(n as f64),
+        Trigger::ToolUses(n) => count(n, "use"),
+    };
+    let mut text = format!(
+        "trigger {trigger}, keep {}, clear_at_least {}",
+        knobs.keep().unwrap_or(0),
+        short(knobs.clear_at_least().unwrap_or(0) as f64)
+    );
+    let excluded = knobs.exclude_tools();
+    if !excluded.is_empty() {
+        let _ = write!(text, ", without {}", excluded.replace('|', ", "));
+    }
+    text
 }
 
-fn figures(put: &mut impl FnMut(&str, String), row: &ConfigRow, none: &ConfigRow, choice: &Choice) {
+fn figures(put: &mut impl FnMut(&str, String), row: &ConfigRow, none: &ConfigRow, decision: &Decision) {
     let t = &row.totals;
-    if let Some(s) = choice.spread.as_ref().filter(|s| s.transcripts > 1) {
+    if let Some(s) = decision.spread.as_ref().filter(|s| s.transcripts > 1) {
         put(
             "per transcript",
             format!("half save {} to {}, the extremes {} and {}", percent(s.lower), percent(s.upper), percent(s.worst), percent(s.best)),
@@ -170,9 +238,6 @@ fn figures(put: &mut impl FnMut(&str, String), row: &ConfigRow, none: &ConfigRow
         if !parts.is_empty() {
             put("", parts.join(", "));
         }
-    }
-    if let Some(s) = choice.held_out {
-        put("held out", format!("saves {} on sessions that it was not chosen on", percent(s)));
     }
     let per_100 = |n: Option<f64>| n.map_or_else(|| "-".to_owned(), |n| format!("{n:.1} per 100 requests"));
     let costly = if t.costly_refetches > 0 { format!("; {} costly", t.costly_refetches) } else { String::new() };
@@ -191,11 +256,105 @@ fn figures(put: &mut impl FnMut(&str, String), row: &ConfigRow, none: &ConfigRow
     put("prompt tokens", format!("{} instead of {}", short(t.prompt_tokens as f64), short(none.totals.prompt_tokens as f64)));
 }
 
-fn saving(row: &ConfigRow, none: &ConfigRow) -> String {
-    percent(1.0 - row.totals.cost_usd / none.totals.cost_usd)
+/// What stands around the decision: comparisons, the plateau, risk, what was assumed, what matters.
+fn around(put: &mut impl FnMut(&str, String), outcome: &Outcome, advice: &Advice) {
+    let decision = &advice.decision;
+    for against in &decision.against {
+        let name = match against.other {
+            Other::Defaults => "API's defaults",
+            Other::Current => "what you run",
+        };
+        let t = &outcome.rows[against.row].totals;
+        let gone = t.lost_needs + t.unmet_needs;
+        let gone = if gone > 0 { format!("; {} lost or unmet", count(gone, "need")) } else { String::new() };
+        put(name, format!("{}{gone}", usd(t.cost_usd)));
+        let part = if advice.decision.verdict.clears() { "the above" } else { "not clearing" };
+        let sure = against.confirmed.as_ref().map_or_else(|| percent(against.saving), interval);
+        put("", format!("{part} saves {sure}"));
+    }
+    if decision.verdict.clears() {
+        if let Some(plateau) = decision.plateau.as_ref().filter(|p| p.rows.len() > 1) {
+            put("as good", format!("{} within 1 %:", count(plateau.rows.len() as u64, "config")));
+            put("", extent(plateau));
+        }
+        if let Some(i) = decision.runner_up {
+            put("runner-up", named(&outcome.rows[i]));
+        }
+    }
+    if let Some(turn) = &decision.turns_below {
+        put("if needs may go", format!("at less than {} a lost need, better:", usd(turn.usd)));
+        put("", format!("{} ({})", named(&outcome.rows[turn.row]), lost(&outcome.rows[turn.row])));
+    }
+    if let Some(turn) = &decision.turns_above {
+        let other = if turn.row == decision.none { "not clearing".to_owned() } else { named(&outcome.rows[turn.row]) };
+        put("if needs matter", format!("at more than {} a lost need, better:", usd(turn.usd)));
+        put("", other);
+    }
+    stands(put, &advice.sensitivity);
+    if let [first, rest @ ..] = advice.importance.as_slice() {
+        let part = |s: &crate::decide::Share| format!("{} {}", s.knobs.join(" × "), percent(s.share));
+        let second = rest.first().filter(|s| s.share >= 0.05).map_or_else(String::new, |s| format!(", {}", part(s)));
+        put("what matters", format!("{}{second} of the spread over the grid", part(first)));
+    }
+    if let Some((_, by_kind)) = &advice.by_kind {
+        put("one for each", format!("a config for each kind of agent saves a further {}", percent(by_kind.saving())));
+    }
+    if let (Some(per_day), Some(i)) = (advice.sessions_per_day, decision.best) {
+        let none = &outcome.rows[decision.none].totals;
+        let month = none.cost_usd / decision.sessions.max(1) as f64 * per_day * DAYS_A_MONTH;
+        let saved = 1.0 - outcome.rows[i].totals.cost_usd / none.cost_usd;
+        let sure = decision.confirmed.as_ref().filter(|_| advice.ask.objective.metric == Metric::Cost);
+        let sure = sure.map_or_else(String::new, |c| format!(" (95 %: {} to {})", usd(month * c.low), usd(month * c.high)));
+        put("a month", format!("{} without clearing; saved: {}{sure}", usd(month), usd(month * saved)));
+    }
+}
+
+fn lost(row: &ConfigRow) -> String {
+    format!("{} lost or unmet", count(row.totals.lost_needs + row.totals.unmet_needs, "need"))
+}
+
+/// `trigger 60k to 120k, keep 3 to 8, clear_at_least 20k`.
+fn extent(plateau: &Plateau) -> String {
+    fn part<T: PartialEq + Copy>(name: &str, range: Option<(T, T)>, text: impl Fn(T) -> String) -> Option<String> {
+        range.map(|(a, b)| if a == b { format!("{name} {}", text(a)) } else { format!("{name} {} to {}", text(a), text(b)) })
+    }
+    let tokens = |n: u64| short(n as f64);
+    let parts = [
+        part("trigger", plateau.trigger, tokens),
+        part("keep", plateau.keep, |n| n.to_string()),
+        part("clear_at_least", plateau.clear_at_least, tokens),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn stands(put: &mut impl FnMut(&str, String), sensitivity: &[Standing]) {
+    if sensitivity.is_empty() {
+        return;
+    }
+    let holds = sensitivity.iter().filter(|s| s.stands).count();
+    put("stands", format!("under {holds} of {} other assumptions", sensitivity.len()));
+    let turned: Vec<&Standing> = sensitivity.iter().filter(|s| !s.stands).collect();
+    for (i, s) in turned.iter().enumerate().take(4) {
+        let lost = if s.lost > 0 { format!(", {} lost or unmet", count(s.lost, "need")) } else { String::new() };
+        let how = if s.saving == 0.0 {
+            format!("a config saves {}", percent(s.best_saving))
+        } else {
+            format!("saves {}{lost}", percent(s.saving))
+        };
+        put(if i == 0 { "but not if" } else { "" }, format!("{}: {how}", s.name));
+    }
+    if turned.len() > 4 {
+        put("", format!("and {} more, see sweep.json", turned.len() - 4));
+    }
 }
 
 fn dearer(row: &ConfigRow, none: &ConfigRow) -> String {
     let more = row.totals.cost_usd / none.totals.cost_usd - 1.0;
-    if more.abs() < 0.0005 { "costs the same".to_owned() } else { format!("costs {} more", percent(more)) }
+    if more.abs() < 0.0005 {
+        "costs the same".to_owned()
+    } else if more < 0.0 {
+        format!("costs {} less", percent(-more))
+    } else {
+        format!("costs {} more", percent(more))
+    }
 }

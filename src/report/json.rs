@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::decide::{Choice, Spread, Verdict};
+use super::advice_file::answer;
+use crate::decide::Advice;
 use crate::replay::{Report, Totals};
 use crate::sweep::{ConfigRow, Outcome};
 
@@ -11,37 +12,10 @@ use crate::sweep::{ConfigRow, Outcome};
 pub const SWEEP_SCHEMA: &str = "cleartune.sweep/1";
 
 #[derive(Serialize)]
-struct Head<'a> {
+struct Head<'a, A> {
     schema: &'static str,
     version: &'a str,
-    answer: Option<Answer>,
-}
-
-#[derive(Serialize)]
-struct Answer {
-    verdict: &'static str,
-    /// Index into `rows` of the config to run.
-    row: usize,
-    /// Index into `rows` of `none`.
-    none: usize,
-    /// Index into `rows` of the cheapest config besides `none` that loses nothing.
-    cheapest: Option<usize>,
-    saving: Option<SpreadFile>,
-    /// What configs chosen on four fifths of the sessions save on the rest.
-    held_out_saving: Option<f64>,
-    context_management: Option<Value>,
-}
-
-#[derive(Serialize)]
-struct SpreadFile {
-    transcripts: usize,
-    worst: f64,
-    lower_quartile: f64,
-    median: f64,
-    upper_quartile: f64,
-    best: f64,
-    dearer_transcripts: usize,
-    unchanged_transcripts: usize,
+    answer: Option<A>,
 }
 
 #[derive(Serialize)]
@@ -83,8 +57,8 @@ impl Serialize for TotalsFile<'_> {
 }
 
 /// `sweep.json`: the answer, and one row a config under the names of `sweep.csv`, each on a line of its own.
-pub fn sweep(version: &str, outcome: &Outcome, choice: Option<&Choice>) -> Vec<u8> {
-    let head = Head { schema: SWEEP_SCHEMA, version, answer: choice.map(|choice| answer(outcome, choice)) };
+pub fn sweep(version: &str, outcome: &Outcome, advice: Option<&Advice>) -> Vec<u8> {
+    let head = Head { schema: SWEEP_SCHEMA, version, answer: advice.map(|advice| answer(outcome, advice)) };
     let mut out = serde_json::to_vec_pretty(&head).expect("keys are strings");
     // Pretty rows would be most of the file white space.
     out.truncate(out.len() - "\n}".len());
@@ -95,38 +69,6 @@ pub fn sweep(version: &str, outcome: &Outcome, choice: Option<&Choice>) -> Vec<u
     }
     out.extend_from_slice(b"\n  ]\n}\n");
     out
-}
-
-fn answer(outcome: &Outcome, choice: &Choice) -> Answer {
-    Answer {
-        verdict: match choice.verdict {
-            Verdict::Clear => "clear",
-            Verdict::ClearToFit => "clear_to_fit",
-            Verdict::DoNotClear => "do_not_clear",
-        },
-        row: choice.row,
-        none: choice.none,
-        cheapest: choice.cheapest,
-        saving: choice.spread.map(spread),
-        held_out_saving: choice.held_out,
-        context_management: outcome.rows[choice.row].knobs.edit.as_ref().map(|edit| {
-            let object: Value = serde_json::from_str(&edit.to_json()).expect("the object to paste is JSON");
-            object["context_management"].clone()
-        }),
-    }
-}
-
-fn spread(s: Spread) -> SpreadFile {
-    SpreadFile {
-        transcripts: s.transcripts,
-        worst: s.worst,
-        lower_quartile: s.lower,
-        median: s.median,
-        upper_quartile: s.upper,
-        best: s.best,
-        dearer_transcripts: s.dearer,
-        unchanged_transcripts: s.unchanged,
-    }
 }
 
 fn row(row: &ConfigRow) -> Row<'_> {

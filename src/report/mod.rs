@@ -1,5 +1,6 @@
 //! Results as bytes: CSV, JSON and the terminal's answer. Nothing here writes a file.
 
+mod advice_file;
 mod answer;
 mod bill;
 mod bill_table;

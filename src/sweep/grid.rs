@@ -38,6 +38,8 @@ impl Default for Axes {
 pub struct Grid {
     /// The configs.
     pub configs: Vec<Knobs>,
+    /// How many of them, after `none`, are the full grid of the axes' values; what follows was added one by one.
+    pub full: usize,
 }
 
 impl Grid {
@@ -71,32 +73,33 @@ impl Grid {
         let goals = values(&axes.clear_at_least, &auto.clear_at_least);
         let mut configs = vec![Knobs::none()];
         let mut seen = std::collections::HashSet::new();
-        let mut add = |edit: ClearToolUses| {
-            if seen.insert(edit.clone()) {
-                configs.push(Knobs::api(edit));
-            }
-        };
         for exclude_tools in axes.exclude_tools.as_ref().unwrap_or(&auto.exclude_tools) {
             for clear_tool_inputs in &axes.clear_tool_inputs {
                 for &trigger in &triggers {
                     for &keep in &keeps {
                         for &clear_at_least in &goals {
-                            add(ClearToolUses {
+                            let edit = ClearToolUses {
                                 trigger,
                                 keep: u32::try_from(keep).unwrap_or(u32::MAX),
                                 clear_at_least,
                                 exclude_tools: exclude_tools.clone(),
                                 clear_tool_inputs: clear_tool_inputs.clone(),
-                            });
+                            };
+                            if seen.insert(edit.clone()) {
+                                configs.push(Knobs::api(edit));
+                            }
                         }
                     }
                 }
             }
         }
+        let full = seen.len();
         for edit in further {
-            add(edit.clone());
+            if seen.insert(edit.clone()) {
+                configs.push(Knobs::api(edit.clone()));
+            }
         }
-        Self { configs }
+        Self { configs, full }
     }
 }
 

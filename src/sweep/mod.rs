@@ -3,11 +3,13 @@
 mod auto;
 mod axes;
 mod grid;
+mod refine;
 mod rows;
 mod run;
 
 pub use auto::{Auto, Profile};
 pub use axes::{Axis, AxisError};
 pub use grid::{Axes, Grid};
+pub use refine::refine;
 pub use rows::{ConfigRow, Derived, Knobs};
-pub use run::{Block, Outcome, Transcript, run};
+pub use run::{Block, Outcome, Transcript, Value, run};

@@ -35,18 +35,46 @@ pub struct Outcome {
     pub rows: Vec<ConfigRow>,
     /// USD by transcript and config: `costs[transcript][config]`.
     pub costs: Vec<Vec<f64>>,
+    /// What is minimised, by transcript and config, where it is not the cost; see [`Outcome::values`].
+    pub other_values: Option<Vec<Vec<f64>>>,
     /// Number of the session that each transcript belongs to, from 0 in the order of their first transcripts.
     pub sessions: Vec<usize>,
+    /// Ids of the sessions, by number.
+    pub session_names: Vec<String>,
     /// How many transcripts were done; fewer than asked when the sweep was interrupted.
     pub transcripts_done: usize,
 }
+
+impl Outcome {
+    /// What is minimised, one value a config, of one transcript.
+    pub fn values(&self, transcript: usize) -> &[f64] {
+        &self.other_values.as_ref().unwrap_or(&self.costs)[transcript]
+    }
+}
+
+impl Outcome {
+    /// Adds the configs of another outcome on the same transcripts, which has `none` for its first row, after those of this one.
+    pub fn extend(&mut self, other: Self) {
+        let tail = |mine: &mut Vec<Vec<f64>>, theirs: &[Vec<f64>]| {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.extend(&theirs[1..]));
+        };
+        tail(&mut self.costs, &other.costs);
+        if let (Some(mine), Some(theirs)) = (&mut self.other_values, &other.other_values) {
+            tail(mine, theirs);
+        }
+        self.rows.extend(other.rows.into_iter().skip(1));
+    }
+}
+
+/// What is minimised, of one transcript under one config.
+pub type Value<'a> = &'a (dyn Fn(&Totals) -> f64 + Sync);
 
 /// Replays of one task: long enough that handing it out costs nothing, short enough for an even load.
 const CONFIGS_PER_TASK: usize = 64;
 
 /// Runs `configs` (the first is `none`) over `transcripts` on all threads of the current rayon pool.
 ///
-/// `sink` gets each transcript's outcomes, in order. `progress` is told of every so many finished replays. When `stop`
+/// `value` is what a choice among them minimises; without one it is the cost in USD. `sink` gets each transcript's outcomes, in order. `progress` is told of every so many finished replays. When `stop`
 /// turns true, the transcripts done so far make the outcome. Sums are taken in the order of the transcripts, so the
 /// outcome is the same, to the bit, at any number of threads.
 ///
@@ -55,12 +83,14 @@ const CONFIGS_PER_TASK: usize = 64;
 pub fn run<E>(
     transcripts: &[Transcript],
     configs: &[Knobs],
+    value: Option<Value<'_>>,
     stop: &AtomicBool,
     progress: &(dyn Fn(u64) + Sync),
     mut sink: impl FnMut(Block<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
     let mut sums = vec![Sum::default(); configs.len()];
     let mut costs = Vec::with_capacity(transcripts.len());
+    let mut values = value.map(|_| Vec::with_capacity(transcripts.len()));
     // Enough transcripts at a time that all threads have work, few enough that outcomes held in memory stay few.
     let tasks_per_transcript = configs.len().div_ceil(CONFIGS_PER_TASK);
     let at_a_time = (rayon::current_num_threads() * 8).div_ceil(tasks_per_transcript).max(1);
@@ -82,14 +112,17 @@ pub fn run<E>(
         for (t, parts) in outcomes.chunks(tasks_per_transcript).enumerate() {
             let totals: Vec<Totals> = parts.iter().flatten().cloned().collect();
             if totals.len() < configs.len() {
-                return Ok(finish(transcripts, configs, sums, costs));
+                return Ok(finish(transcripts, configs, sums, costs, values));
             }
             sums.iter_mut().zip(&totals).for_each(|(sum, totals)| sum.add(totals));
             costs.push(totals.iter().map(|t| t.cost_usd).collect());
+            if let (Some(value), Some(values)) = (value, &mut values) {
+                values.push(totals.iter().map(value).collect());
+            }
             sink(Block { transcript: first + t, totals: &totals })?;
         }
     }
-    Ok(finish(transcripts, configs, sums, costs))
+    Ok(finish(transcripts, configs, sums, costs, values))
 }
 
 /// Replays each config; fewer outcomes than configs when it was stopped.
@@ -134,7 +167,13 @@ impl Sum {
     }
 }
 
-fn finish(transcripts: &[Transcript], configs: &[Knobs], sums: Vec<Sum>, costs: Vec<Vec<f64>>) -> Outcome {
+fn finish(
+    transcripts: &[Transcript],
+    configs: &[Knobs],
+    sums: Vec<Sum>,
+    costs: Vec<Vec<f64>>,
+    other_values: Option<Vec<Vec<f64>>>,
+) -> Outcome {
     let none = sums.first().map_or(0.0, |sum| sum.totals.cost_usd);
     let rows = configs
         .iter()
@@ -148,9 +187,14 @@ fn finish(transcripts: &[Transcript], configs: &[Knobs], sums: Vec<Sum>, costs: 
         })
         .collect();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let sessions = transcripts[..costs.len()].iter().map(|t| {
-        let next = numbers.len();
-        *numbers.entry(t.trace.session.as_str()).or_insert(next)
-    });
-    Outcome { rows, transcripts_done: costs.len(), sessions: sessions.collect(), costs }
+    let mut session_names = Vec::new();
+    let mut sessions = Vec::with_capacity(costs.len());
+    for t in &transcripts[..costs.len()] {
+        let session = t.trace.session.as_str();
+        sessions.push(*numbers.entry(session).or_insert_with(|| {
+            session_names.push(session.to_owned());
+            session_names.len() - 1
+        }));
+    }
+    Outcome { rows, transcripts_done: costs.len(), sessions, session_names, costs, other_values }
 }

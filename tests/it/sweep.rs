@@ -30,7 +30,7 @@ fn sweep(transcripts: &[Transcript], grid: &Grid, threads: usize) -> (Outcome, V
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let mut out = csv::PerTranscript::new(Vec::new(), &grid.configs).unwrap();
-        let outcome = run(transcripts, &grid.configs, &AtomicBool::new(false), &|_| {}, |block: Block<'_>| {
+        let outcome = run(transcripts, &grid.configs, None, &AtomicBool::new(false), &|_| {}, |block: Block<'_>| {
             let trace = &transcripts[block.transcript].trace;
             out.add(&trace.id, &trace.session, block.totals)
         })
@@ -83,7 +83,7 @@ fn a_stopped_sweep_tells_how_far_it_got() {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let outcome = run::<()>(&transcripts, &grid.configs, &stop, &progress, |_| Ok(())).unwrap();
+    let outcome = run::<()>(&transcripts, &grid.configs, None, &stop, &progress, |_| Ok(())).unwrap();
     assert!(outcome.transcripts_done < 60);
     let (whole, _) = sweep(&transcripts[..outcome.transcripts_done], &grid, 1);
     assert_eq!(outcome, whole);

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
-use cleartune::decide::{Choice, Verdict, choose};
+use cleartune::decide::{Ask, Decision, Verdict, decide};
 use cleartune::policy::Config;
 use cleartune::price::{Catalogue, Overrides, resolve};
 use cleartune::sweep::{Axes, Axis, ConfigRow, Grid, Outcome, Profile, Transcript, run};
@@ -12,7 +12,7 @@ use cleartune::trace::Trace;
 use super::spec;
 
 /// The workload's own transcripts under triggers from early to late, each keep and batch; irrecoverable tools excluded and not.
-fn decide(name: &str) -> (Outcome, Choice) {
+fn decision(name: &str) -> (Outcome, Decision) {
     let spec = spec(name);
     let transcripts: Vec<Transcript> = (0..spec.transcripts)
         .map(|i| {
@@ -28,8 +28,8 @@ fn decide(name: &str) -> (Outcome, Choice) {
         ..Axes::default()
     };
     let grid = Grid::new(&axes, &Profile::new(transcripts.iter().map(|t| &t.trace)).auto(), &[]);
-    let outcome = run::<Infallible>(&transcripts, &grid.configs, &AtomicBool::new(false), &|_| {}, |_| Ok(())).unwrap();
-    let choice = choose(&outcome).unwrap();
+    let outcome = run::<Infallible>(&transcripts, &grid.configs, None, &AtomicBool::new(false), &|_| {}, |_| Ok(())).unwrap();
+    let choice = decide(&outcome, &Ask::default()).unwrap();
     (outcome, choice)
 }
 
@@ -41,7 +41,7 @@ fn clears(row: &&ConfigRow) -> bool {
 
 #[test]
 fn web_research_clears_and_sends_less_than_a_third() {
-    let (outcome, choice) = decide("web_research_100");
+    let (outcome, choice) = decision("web_research_100");
     assert_eq!(choice.verdict, Verdict::Clear);
     let none = &outcome.rows[choice.none].totals;
     let (chosen, least) = (&outcome.rows[choice.row].totals, outcome.rows.iter().map(|r| r.totals.prompt_tokens).min().unwrap());
@@ -55,7 +55,7 @@ fn web_research_clears_and_sends_less_than_a_third() {
 
 #[test]
 fn comparing_documents_does_not_clear_and_every_clear_costs() {
-    let (outcome, choice) = decide("compare_documents");
+    let (outcome, choice) = decision("compare_documents");
     assert_eq!(choice.verdict, Verdict::DoNotClear);
     let none = outcome.rows[choice.none].totals.cost_usd;
     assert!(outcome.rows.iter().filter(clears).count() > 20);
@@ -73,7 +73,7 @@ fn comparing_documents_does_not_clear_and_every_clear_costs() {
 
 #[test]
 fn an_ephemeral_api_excludes_its_tools_or_does_not_clear() {
-    let (outcome, choice) = decide("ephemeral_api");
+    let (outcome, choice) = decision("ephemeral_api");
     let excludes = |row: &ConfigRow| {
         let edit = row.knobs.edit.as_ref().unwrap();
         ["search_offers", "get_quote"].iter().all(|tool| edit.exclude_tools.iter().any(|e| e == tool))
@@ -90,7 +90,7 @@ fn an_ephemeral_api_excludes_its_tools_or_does_not_clear() {
 
 #[test]
 fn a_long_chat_has_nothing_to_clear() {
-    let (outcome, choice) = decide("long_chat");
+    let (outcome, choice) = decision("long_chat");
     assert_eq!(choice.verdict, Verdict::DoNotClear);
     let none = &outcome.rows[choice.none].totals;
     // Even the greediest config takes little out of what is sent.
