@@ -230,7 +230,9 @@ pub fn decide(outcome: &Outcome, ask: &Ask) -> Option<Decision> {
         plateau: ranked.plateau.filter(|_| verdict != Verdict::ClearWhenCold),
         knee: knee_of(rows, &total),
         front,
-        turns_below: turn(rows, &total, none, row, ask, false),
+        // A row that loses more has to save enough, also where it was not chosen, to be worth a thought.
+        turns_below: turn(rows, &total, none, row, ask, false)
+            .filter(|t| share(t.row, row, &total) > PLATEAU && confirm(t.row, row).is_none_or(|rest| rest.above(0.0))),
         turns_above: turn(rows, &total, none, row, ask, true),
     })
 }

@@ -1,11 +1,16 @@
 //! Does the choice stand when what was assumed is otherwise?
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
-use super::{Ask, PLATEAU};
+use rayon::prelude::*;
+
+use super::{Ask, Verdict, decide};
 use crate::policy::{Assume, KeepCounts, Memory, Selection, Settings, TriggerCmp};
 use crate::price::Prices;
-use crate::sweep::{ConfigRow, Knobs, Transcript, run};
+use crate::replay::Totals;
+use crate::sweep::{ConfigRow, Knobs, Outcome, Transcript, run};
 use crate::trace::{BlockKind, Trace};
 
 /// One thing that is otherwise.
@@ -37,14 +42,14 @@ pub struct Standing {
     pub name: String,
     /// The share of the value of `none` that the row saves there; 0 where the row is `none`.
     pub saving: f64,
-    /// The most that a row which keeps the bounds saves there, of those looked at.
+    /// What the row that would be recommended there saves; 0 where none would be.
     pub best_saving: f64,
-    /// That row; `None` where none saves anything.
+    /// The row that would be recommended there, of those looked at; `None`: not to clear.
     pub best: Option<usize>,
     /// Needs lost or unmet by the recommended row there.
     pub lost: u64,
-    /// Whether the verdict stands: a row that clears still saves and keeps the bounds; where not clearing is recommended, no row saves
-    /// more than [`PLATEAU`].
+    /// Whether the verdict stands: a row that clears still saves and keeps the bounds; where it was not to clear, no row would be
+    /// recommended there.
     pub stands: bool,
 }
 
@@ -147,12 +152,9 @@ fn at_tier(base: &Prices, input: Option<f64>) -> f64 {
     input.unwrap_or(base.input)
 }
 
-/// Transcripts whose changed copies are held at a time.
-const AT_A_TIME: usize = 256;
-
 /// How the row `chosen` of `rows` fares in each scenario beside the rows `beside` (indices; `none` is added).
 ///
-/// `stop` ends it early with what is done.
+/// The verdict is found again in each scenario, on the same halves of the sessions as ever. `stop` ends it early with what is done.
 pub fn sensitivity(
     transcripts: &[Transcript],
     rows: &[ConfigRow],
@@ -163,61 +165,37 @@ pub fn sensitivity(
     stop: &AtomicBool,
 ) -> Vec<Standing> {
     let Some(none) = rows.iter().position(|row| row.knobs.is_none()) else { return Vec::new() };
-    let mut looked_at: Vec<usize> = vec![none, chosen];
-    looked_at.extend(beside);
-    looked_at.sort_unstable();
-    looked_at.dedup();
-    looked_at.retain(|&i| i != none);
-    looked_at.insert(0, none);
+    let others: BTreeSet<usize> = beside.iter().copied().chain([chosen]).filter(|&i| i != none).collect();
+    let looked_at: Vec<usize> = std::iter::once(none).chain(others).collect();
     let configs: Vec<Knobs> = looked_at.iter().map(|&i| rows[i].knobs.clone()).collect();
     let at = looked_at.iter().position(|&i| i == chosen).unwrap_or(0);
-    let value = |t: &crate::replay::Totals| ask.objective.value(t);
+    let value = |t: &Totals| ask.objective.value(t);
     let mut standings = Vec::new();
     for scenario in scenarios {
-        let mut values = vec![0.0; configs.len()];
-        let mut merged: Option<Vec<ConfigRow>> = None;
-        for chunk in transcripts.chunks(AT_A_TIME) {
-            let changed: Vec<Transcript> = chunk.iter().map(|t| scenario.change.apply(t)).collect();
-            let outcome = run::<std::convert::Infallible>(&changed, &configs, Some(&value), stop, &|_| {}, |_| Ok(()));
-            let Ok(outcome) = outcome;
-            if outcome.transcripts_done < chunk.len() {
-                return standings;
-            }
-            for t in 0..outcome.transcripts_done {
-                values.iter_mut().zip(outcome.values(t)).for_each(|(sum, v)| *sum += v);
-            }
-            merged = Some(match merged.take() {
-                None => outcome.rows,
-                Some(mut all) => {
-                    for (a, b) in all.iter_mut().zip(outcome.rows) {
-                        a.totals.merge(&b.totals);
-                        a.overflowed_transcripts += b.overflowed_transcripts;
-                    }
-                    all
-                }
-            });
+        let changed: Vec<Transcript> = transcripts.par_iter().map(|t| scenario.change.apply(t)).collect();
+        let Ok(outcome) = run::<Infallible>(&changed, &configs, Some(&value), stop, &|_| {}, |_| Ok(()));
+        if outcome.transcripts_done < transcripts.len() {
+            break;
         }
-        let Some(merged) = merged else { break };
-        standings.push(stand(scenario, &looked_at, &merged, &values, at, ask));
+        standings.push(stand(scenario, &looked_at, &outcome, at, ask));
     }
     standings
 }
 
-fn stand(scenario: &Scenario, looked_at: &[usize], rows: &[ConfigRow], values: &[f64], at: usize, ask: &Ask) -> Standing {
-    let saving = |i: usize| if values[0] > 0.0 { 1.0 - values[i] / values[0] } else { 0.0 };
+fn stand(scenario: &Scenario, looked_at: &[usize], outcome: &Outcome, at: usize, ask: &Ask) -> Standing {
+    let rows = &outcome.rows;
+    let value = |i: usize| (0..outcome.transcripts_done).map(|t| outcome.values(t)[i]).sum::<f64>();
+    let saving = |i: usize| if value(0) > 0.0 { 1.0 - value(i) / value(0) } else { 0.0 };
     let keeps = |i: usize| rows[i].overflowed_transcripts <= rows[0].overflowed_transcripts && ask.constraints.broken(&rows[i]).is_none();
-    let best = (1..rows.len())
-        .filter(|&i| rows[i].totals.clear_events > 0 && keeps(i))
-        .max_by(|&a, &b| saving(a).total_cmp(&saving(b)).then(b.cmp(&a)));
-    let best = best.filter(|&i| saving(i) > 0.0);
-    let best_saving = best.map_or(0.0, saving);
+    let decision = decide(outcome, ask);
+    let best = decision.as_ref().filter(|d| d.verdict.clears() || d.verdict == Verdict::TooFewSessions).and_then(|d| d.best);
     Standing {
         name: scenario.name.clone(),
         saving: saving(at),
-        best_saving,
+        best_saving: best.map_or(0.0, saving),
         best: best.map(|i| looked_at[i]),
         lost: rows[at].totals.lost_needs + rows[at].totals.unmet_needs,
-        stands: if at == 0 { best_saving <= PLATEAU } else { keeps(at) && saving(at) > 0.0 },
+        stands: if at == 0 { best.is_none() } else { keeps(at) && saving(at) > 0.0 },
     }
 }
 

@@ -151,9 +151,13 @@ fn dollars(advice: &Advice, row: &ConfigRow, none: &ConfigRow) -> String {
     if advice.ask.objective.metric == Metric::Cost { format!(" ({text})") } else { format!("\n(cost: {text})") }
 }
 
-/// `5.4 % (95 %: 4.1 % to 6.9 %)`.
+/// `5.4 % (95 %: 4.1 % to 6.9 %)`; the ends rounded away from the middle, so that an end at nothing shows on which side it lies.
 fn interval(i: &Interval) -> String {
-    format!("{} (95 %: {} to {})", percent(i.estimate), percent(i.low), percent(i.high))
+    let out = |share: f64, round: fn(f64) -> f64| {
+        let unit = if share.abs() < 0.0995 { 1000.0 } else { 100.0 };
+        percent(round(share * unit) / unit)
+    };
+    format!("{} (95 %: {} to {})", percent(i.estimate), out(i.low, f64::floor), out(i.high, f64::ceil))
 }
 
 /// What does not fit the context window, unless the verdict is about that already.
@@ -184,7 +188,7 @@ fn overflow(out: &mut String, decision: &Decision, row: &ConfigRow, none: &Confi
 fn turned_down(out: &mut String, outcome: &Outcome, decision: &Decision) {
     let none = &outcome.rows[decision.none];
     let _ = match (decision.best.map(|i| &outcome.rows[i]), decision.saving) {
-        (Some(row), Some(saving)) if saving > 0.0 => {
+        (Some(row), Some(saving)) if saving >= 0.0005 => {
             let rest = decision.confirmed.as_ref().map_or_else(String::new, |i| {
                 format!("\nOn the {} that it was not chosen on: {}.", count(decision.held_out as u64, "session"), interval(i))
             });
@@ -293,8 +297,10 @@ fn around(put: &mut impl FnMut(&str, String), outcome: &Outcome, advice: &Advice
     stands(put, &advice.sensitivity);
     if let [first, rest @ ..] = advice.importance.as_slice() {
         let part = |s: &crate::decide::Share| format!("{} {}", s.knobs.join(" × "), percent(s.share));
-        let second = rest.first().filter(|s| s.share >= 0.05).map_or_else(String::new, |s| format!(", {}", part(s)));
-        put("what matters", format!("{}{second} of the spread over the grid", part(first)));
+        put("what matters", format!("{} of the spread between configs", part(first)));
+        if let Some(second) = rest.first().filter(|s| s.share >= 0.05) {
+            put("", part(second));
+        }
     }
     if let Some((_, by_kind)) = &advice.by_kind {
         put("one for each", format!("a config for each kind of agent saves a further {}", percent(by_kind.saving())));
