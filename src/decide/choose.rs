@@ -178,7 +178,7 @@ pub fn decide(outcome: &Outcome, ask: &Ask) -> Option<Decision> {
     let ranked = Ranked::new(rows, warm, &on_chosen, none);
     let best = ranked.best;
     let confirm = |row: usize, other: usize| {
-        let pairs = by_session(outcome, other, row, |s| !choosing[s]);
+        let pairs = by_session(outcome, |t| outcome.values(t), other, row, |s| !choosing[s]);
         (held_out > 0).then(|| paired(&pairs, Statistic::Saving, SEED)).flatten()
     };
     let share = |row: usize, other: usize, of: &[f64]| if of[other] > 0.0 { 1.0 - of[row] / of[other] } else { 0.0 };
@@ -232,7 +232,11 @@ pub fn decide(outcome: &Outcome, ask: &Ask) -> Option<Decision> {
         front,
         // A row that loses more has to save enough, also where it was not chosen, to be worth a thought.
         turns_below: turn(rows, &total, none, row, ask, false)
-            .filter(|t| share(t.row, row, &total) > PLATEAU && confirm(t.row, row).is_none_or(|rest| rest.above(0.0))),
+            .filter(|t| rows[t.row].totals.cost_usd < rows[row].totals.cost_usd * (1.0 - PLATEAU))
+            .filter(|t| {
+                let pairs = by_session(outcome, |t| &outcome.costs[t], row, t.row, |s| !choosing[s]);
+                held_out == 0 || paired(&pairs, Statistic::Saving, SEED).is_some_and(|rest| rest.above(0.0))
+            }),
         turns_above: turn(rows, &total, none, row, ask, true),
     })
 }
@@ -255,13 +259,19 @@ fn judge(on_chosen: f64, on_rest: Option<Interval>, sessions: usize) -> Verdict 
 }
 
 /// Sums of two rows by session, of the sessions that count.
-fn by_session(outcome: &Outcome, first: usize, second: usize, counts: impl Fn(usize) -> bool) -> Vec<(f64, f64)> {
+fn by_session<'a>(
+    outcome: &Outcome,
+    values: impl Fn(usize) -> &'a [f64],
+    first: usize,
+    second: usize,
+    counts: impl Fn(usize) -> bool,
+) -> Vec<(f64, f64)> {
     let mut sums = vec![None; outcome.session_names.len()];
     for (t, &session) in outcome.sessions.iter().enumerate() {
         if counts(session) {
             let (a, b): &mut (f64, f64) = sums[session].get_or_insert((0.0, 0.0));
-            *a += outcome.values(t)[first];
-            *b += outcome.values(t)[second];
+            *a += values(t)[first];
+            *b += values(t)[second];
         }
     }
     sums.into_iter().flatten().collect()

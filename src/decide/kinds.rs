@@ -60,3 +60,48 @@ pub fn by_kind(outcome: &Outcome, ask: &Ask, kinds: &[usize], count: usize) -> O
     let own: Vec<usize> = chosen.iter().map(|of| best(&|i| of[i])).collect::<Option<_>>()?;
     Some(ByKind { one: measured.iter().map(|of| of[all]).sum(), each: measured.iter().zip(&own).map(|(of, &i)| of[i]).sum(), rows: own })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::ClearToolUses;
+    use crate::replay::Totals;
+    use crate::sweep::{ConfigRow, Derived, Knobs};
+
+    /// Twelve sessions with one transcript of each of two kinds: the first kind gains by config 1, the second loses by it.
+    fn outcome(lost: u64) -> Outcome {
+        let costs: Vec<Vec<f64>> = (0..24).map(|t| if t % 2 == 0 { vec![3.0, 2.0] } else { vec![1.0, 1.5] }).collect();
+        let row = |i: usize, knobs| ConfigRow {
+            knobs,
+            transcripts: 24,
+            totals: Totals { clear_events: 1, lost_needs: lost, cost_usd: costs.iter().map(|c| c[i]).sum(), ..Totals::default() },
+            overflowed_transcripts: 0,
+            derived: Derived::default(),
+        };
+        Outcome {
+            rows: vec![row(0, Knobs::none()), row(1, Knobs::api(ClearToolUses::default()))],
+            costs,
+            other_values: None,
+            sessions: (0..24).map(|t| t / 2).collect(),
+            session_names: (0..12).map(|s| format!("s{s}")).collect(),
+            transcripts_done: 24,
+        }
+    }
+
+    #[test]
+    fn each_kind_gets_its_own_where_they_differ() {
+        let kinds: Vec<usize> = (0..24).map(|t| t % 2).collect();
+        let own = by_kind(&outcome(0), &Ask::default(), &kinds, 2).unwrap();
+        assert_eq!(own.rows, [1, 0]);
+        // Six sessions are measured on: 3.5 each under one config, 3 each under two.
+        assert!((own.one - 21.0).abs() < 1e-9 && (own.each - 18.0).abs() < 1e-9 && (own.saving() - 1.0 / 7.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_row_that_breaks_a_bound_is_nobodys_and_one_kind_has_nothing_to_compare() {
+        let kinds: Vec<usize> = (0..24).map(|t| t % 2).collect();
+        let own = by_kind(&outcome(1), &Ask::default(), &kinds, 2).unwrap();
+        assert_eq!((own.rows.as_slice(), own.saving()), (&[0, 0][..], 0.0));
+        assert_eq!(by_kind(&outcome(0), &Ask::default(), &[0; 24], 1), None);
+    }
+}

@@ -51,7 +51,7 @@ fn family(knobs: &Knobs) -> (&str, &'static str, String, String) {
 pub fn depths(rows: &[ConfigRow], members: &[usize]) -> BTreeMap<usize, u32> {
     let member: HashSet<usize> = members.iter().copied().collect();
     // Every line of rows along one knob that a member lies on, in order of that knob.
-    let mut lines: [BTreeMap<(_, [u64; 3]), Vec<(u64, usize)>>; 3] = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
+    let mut lines: [BTreeMap<_, Vec<(u64, usize)>>; 3] = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
     for (i, row) in rows.iter().enumerate() {
         let Some(at) = place(&row.knobs) else { continue };
         for (knob, lines) in lines.iter_mut().enumerate() {

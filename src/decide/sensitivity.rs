@@ -237,4 +237,59 @@ mod tests {
         let of_tiers: Vec<f64> = prices.tiers.iter().map(|t| t.cache_read.unwrap()).collect();
         assert!((of_tiers[0] - 0.3).abs() < 1e-12 && (of_tiers[1] - 0.15).abs() < 1e-12, "{of_tiers:?}");
     }
+
+    /// Twelve transcripts in which one large result is of no use after it arrived: clearing it pays.
+    fn transcripts() -> Vec<Transcript> {
+        (0..12)
+            .map(|n| {
+                let mut line = format!(
+                    r#"{{"schema":"cleartune.trace/1","id":"t{n}","base_tokens":2000,"requests":[
+                    {{"output":[{{"kind":"use","use":0,"tool":"x","tokens":10}}]}},
+                    {{"input":[{{"kind":"result","use":0,"tokens":{}}}],"output":[{{"kind":"use","use":1,"tool":"x","tokens":10}}]}},
+                    {{"input":[{{"kind":"result","use":1,"tokens":20}}],"output":[{{"kind":"text","tokens":10}}]}}"#,
+                    90_000 + 1000 * n
+                );
+                for i in 0..60 {
+                    line += &[r#",{"at_ms":"#, &(i * 1000).to_string(), if i == 9 { r#","needs":[0]}"# } else { "}" }].concat();
+                }
+                line += "]}";
+                let line = line.replace('\n', "");
+                Transcript { trace: crate::trace::parse_line(line.as_bytes()).unwrap().1, settings: Settings::default() }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_verdict_stands_where_it_would_be_found_again() {
+        use crate::policy::{ClearToolUses, Trigger};
+        let transcripts = transcripts();
+        let edit = ClearToolUses { trigger: Trigger::InputTokens(50_000), keep: 1, ..ClearToolUses::default() };
+        let configs = [Knobs::none(), Knobs::api(edit)];
+        let stop = AtomicBool::new(false);
+        let Ok(outcome) = run::<Infallible>(&transcripts, &configs, None, &stop, &|_| {}, |_| Ok(()));
+        let ask = Ask::default();
+        let named = |name: &str, change| [Scenario { name: name.to_owned(), change }];
+        let of = |chosen: usize, beside: &[usize], change| {
+            sensitivity(&transcripts, &outcome.rows, chosen, beside, &ask, &named("it", change), &stop).remove(0)
+        };
+        // The need that comes back after nine requests makes clearing dear; without needs it pays.
+        assert!(outcome.rows[1].totals.refetches == 12 && decide(&outcome, &ask).unwrap().verdict == Verdict::DoNotClear);
+        let without = of(0, &[1], Change::NeedsRefetched(0.0));
+        assert!(!without.stands && without.best == Some(1) && without.best_saving > 0.1, "{without:?}");
+        let larger = of(0, &[1], Change::ResultSizes(1.2));
+        assert!(larger.stands && larger.best.is_none(), "{larger:?}");
+        // The other way round: clearing is recommended, and a world without re-fetches makes it lose a need.
+        let kept = of(1, &[], Change::NeedsRefetched(0.0));
+        assert!(kept.stands && kept.saving > 0.1);
+        let lossy = of(1, &[], Change::Reading(Assume { max_refetch_rounds: 0, ..Assume::default() }));
+        assert!(!lossy.stands && lossy.lost == 12, "{lossy:?}");
+    }
+
+    #[test]
+    fn a_stop_ends_it() {
+        let transcripts = transcripts();
+        let stop = AtomicBool::new(true);
+        let Ok(outcome) = run::<Infallible>(&transcripts, &[Knobs::none()], None, &AtomicBool::new(false), &|_| {}, |_| Ok(()));
+        assert!(sensitivity(&transcripts, &outcome.rows, 0, &[], &Ask::default(), &scenarios(&Assume::default()), &stop).is_empty());
+    }
 }

@@ -57,6 +57,8 @@ struct LatencyFile {
     output_tokens_per_second: f64,
 }
 
+// Named as the flags are.
+#[allow(clippy::struct_field_names)]
 #[derive(Serialize)]
 struct BoundsFile {
     max_lost: Option<u64>,

@@ -53,7 +53,9 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
     overflow(&mut out, decision, row, none);
     out.push('\n');
     let mut put = |name: &str, text: String| {
-        let _ = writeln!(out, "  {name:<16} {text}");
+        for (i, line) in wrap(&text, 80 - 19).into_iter().enumerate() {
+            let _ = writeln!(out, "  {:<16} {line}", if i == 0 { name } else { "" });
+        }
     };
     if decision.verdict.clears() {
         figures(&mut put, row, none, decision);
@@ -66,6 +68,28 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
         let _ = writeln!(out, "\n{paste}");
     }
     out
+}
+
+/// The text in lines of at most `width` characters, broken at spaces.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// `(trigger 100k, …)`, broken into lines.
+fn in_brackets(row: &ConfigRow) -> String {
+    wrap(&format!("({}).", named(row)), 80).join("\n")
 }
 
 /// What to do, in one sentence, and why.
@@ -86,7 +110,7 @@ fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
             if let Some(confirmed) = &decision.confirmed {
                 let _ = writeln!(
                     out,
-                    "On the {} that it was not chosen on it saves {}.",
+                    "On {} that it was not chosen on: {}.",
                     count(decision.held_out as u64, "session"),
                     interval(confirmed)
                 );
@@ -130,7 +154,7 @@ fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
                 count(decision.sessions as u64, "session")
             );
             if let Some(best) = best {
-                let _ = writeln!(out, "On these the best config saves {} of {what}\n({}).", percent(saved), named(best));
+                let _ = writeln!(out, "On these the best config saves {} of {what}\n{}", percent(saved), in_brackets(best));
             }
         }
     }
@@ -190,11 +214,11 @@ fn turned_down(out: &mut String, outcome: &Outcome, decision: &Decision) {
     let _ = match (decision.best.map(|i| &outcome.rows[i]), decision.saving) {
         (Some(row), Some(saving)) if saving >= 0.0005 => {
             let rest = decision.confirmed.as_ref().map_or_else(String::new, |i| {
-                format!("\nOn the {} that it was not chosen on: {}.", count(decision.held_out as u64, "session"), interval(i))
+                format!("\nOn {} that it was not chosen on: {}.", count(decision.held_out as u64, "session"), interval(i))
             });
-            writeln!(out, "The best config that keeps the bounds saves {}\n({}).{rest}", percent(saving), named(row))
+            writeln!(out, "The best config that keeps the bounds saves {}\n{}{rest}", percent(saving), in_brackets(row))
         }
-        (Some(row), _) => writeln!(out, "The best config that keeps the bounds {}\n({}).", dearer(row, none), named(row)),
+        (Some(row), _) => writeln!(out, "The best config that keeps the bounds {}\n{}", dearer(row, none), in_brackets(row)),
         (None, _) => match decision.broken {
             None => writeln!(out, "No config of the grid ever fires."),
             Some("max-lost") => {

@@ -24,7 +24,9 @@ pub fn refine(rows: &[ConfigRow], around: &[usize], always: &[usize], member: im
         for &(i, edit) in &edits {
             lines.entry(line(edit, knob)).or_default().push((knob.of(edit), i));
         }
-        lines.values_mut().for_each(|line| line.sort_unstable());
+        for line in lines.values_mut() {
+            line.sort_unstable();
+        }
         for &i in around.iter().chain(always) {
             let Some(edit) = rows[i].knobs.edit.as_ref() else { continue };
             let Some(line) = lines.get(&line(edit, knob)) else { continue };
