@@ -16,6 +16,7 @@
 //! | [`decide`] | Pareto front, the choice, its spread |
 //! | [`report`] | CSV, JSON, terminal answer and pictures as bytes |
 
+pub mod compare;
 pub mod decide;
 pub mod ingest;
 pub mod policy;
@@ -23,6 +24,7 @@ pub mod price;
 pub mod profile;
 pub mod replay;
 pub mod report;
+pub mod results;
 pub mod sweep;
 pub mod trace;
 pub mod workload;

@@ -53,6 +53,11 @@ impl AxesArgs {
         }
     }
 
+    /// Whether no axis was given.
+    pub fn is_default(&self) -> bool {
+        self.axes() == Axes::default()
+    }
+
     /// What was asked, for the manifest.
     pub fn asked(&self) -> Value {
         let axis = |axis: &Axis| match axis {

@@ -119,6 +119,11 @@ impl DecisionArgs {
         })
     }
 
+    /// Whether re-fetches have prices of their own.
+    pub fn prices_refetches(&self) -> bool {
+        self.refetch_costs.is_some()
+    }
+
     /// Sessions a day.
     pub fn sessions_per_day(&self) -> Option<f64> {
         self.sessions_per_day

@@ -38,6 +38,7 @@ pub fn manifest(m: &Manifest) -> Vec<u8> {
         "version": env!("CARGO_PKG_VERSION"),
         "asked": m.asked,
         "configs": m.grid.configs.len(),
+        "full_grid_configs": m.grid.full,
         "sources": m.loaded.inputs.iter().map(super::source::Input::stamp).collect::<Vec<_>>(),
         "transcripts": m.transcripts.len(),
         "requests": m.transcripts.iter().map(|t| t.trace.requests.len()).sum::<usize>(),

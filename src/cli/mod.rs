@@ -4,6 +4,7 @@
 #![allow(clippy::doc_markdown)]
 
 mod axes;
+mod compare;
 mod decision;
 mod generate;
 mod import;
@@ -14,7 +15,9 @@ mod models;
 pub mod output;
 mod progress;
 mod read_report;
+mod recommend;
 mod replay;
+mod results;
 mod settings;
 mod source;
 mod sweep;
@@ -47,6 +50,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Sweep(sweep::SweepArgs),
+    Recommend(recommend::RecommendArgs),
+    Compare(compare::CompareArgs),
     Replay(replay::ReplayArgs),
     Generate(generate::GenerateArgs),
     Import(import::ImportArgs),
@@ -65,6 +70,8 @@ pub fn run() -> anyhow::Result<ExitCode> {
     });
     match command {
         Command::Sweep(args) => sweep::run(&args),
+        Command::Recommend(args) => recommend::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Import(args) => import::run(&args),

@@ -185,10 +185,10 @@ fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Result<
 /// Runs the grid, writing `per_transcript.csv` as it goes.
 fn replay_all(transcripts: &[Transcript], grid: &Grid, ask: &Ask, stop: &AtomicBool, set: &mut OutputSet) -> anyhow::Result<Outcome> {
     let bar = progress::bar((transcripts.len() * grid.configs.len()) as u64, "replays");
-    let mut per_transcript = csv::PerTranscript::new(set.create("per_transcript.csv")?, &grid.configs)?;
+    let priced = transcripts.iter().flat_map(|t| &t.trace.tools).any(|t| t.refetch_usd > 0.0 || t.refetch_seconds > 0.0);
+    let mut per_transcript = csv::PerTranscript::new(set.create("per_transcript.csv")?, &grid.configs, priced)?;
     let value = |totals: &Totals| ask.objective.value(totals);
-    let plain = ask.objective == Objective::default() && transcripts.iter().flat_map(|t| &t.trace.tools).all(|t| t.refetch_usd == 0.0);
-    let value: Option<Value<'_>> = if plain { None } else { Some(&value) };
+    let value: Option<Value<'_>> = if ask.objective == Objective::default() && !priced { None } else { Some(&value) };
     let outcome = run_sweep(transcripts, &grid.configs, value, stop, &|n| bar.inc(n), |block| {
         let trace = &transcripts[block.transcript].trace;
         per_transcript.add(&trace.id, &trace.session, block.totals)

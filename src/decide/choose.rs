@@ -112,8 +112,8 @@ pub struct Decision {
     pub none: usize,
     /// The best row that clears and keeps the bounds, where there is one: what is recommended or was turned down.
     pub best: Option<usize>,
-    /// The bound that the most rows which clear break, by its name, where none keeps all of them.
-    pub broken: Option<&'static str>,
+    /// The bounds that rows which clear break, by name, with how many rows break each first; empty where a row keeps all of them.
+    pub broken: Vec<(&'static str, usize)>,
     /// Sessions in all.
     pub sessions: usize,
     /// Sessions that [`Self::best`] was not chosen on.
@@ -219,7 +219,7 @@ pub fn decide(outcome: &Outcome, ask: &Ask) -> Option<Decision> {
         row,
         none,
         best,
-        broken: if best.is_none() { most_broken(rows, &broken, ask) } else { None },
+        broken: if best.is_none() { bounds_broken(rows, &broken, ask) } else { Vec::new() },
         sessions,
         held_out,
         saving: best.map(|i| share(i, none, &total)),
@@ -328,13 +328,12 @@ fn knee_of(rows: &[ConfigRow], total: &[f64]) -> Option<usize> {
     knee(&on).map(|at| front[at])
 }
 
-/// The bound that most of the rows break; the first by name among equals.
-fn most_broken(rows: &[ConfigRow], broken: &[usize], ask: &Ask) -> Option<&'static str> {
+fn bounds_broken(rows: &[ConfigRow], broken: &[usize], ask: &Ask) -> Vec<(&'static str, usize)> {
     let mut counts = std::collections::BTreeMap::new();
-    for &i in broken {
-        *counts.entry(ask.constraints.broken(&rows[i])?).or_insert(0) += 1;
+    for bound in broken.iter().filter_map(|&i| ask.constraints.broken(&rows[i])) {
+        *counts.entry(bound).or_insert(0) += 1;
     }
-    counts.into_iter().rev().max_by_key(|(_, n)| *n).map(|(name, _)| name)
+    counts.into_iter().collect()
 }
 
 /// The price of a lost need at which another row becomes the better one: one that loses less (`above`) or more, whatever the bound on

@@ -56,7 +56,7 @@ fn one_percent_is_not_worth_it_and_a_little_more_is() {
 fn what_loses_needs_is_not_chosen_however_cheap() {
     let rows = vec![row(None, 1.0, 0, 0), row(Some(1), 0.1, 1, 0)];
     let decision = decide(&outcome(rows.clone(), 12), &Ask::default()).unwrap();
-    assert_eq!((decision.row, decision.verdict, decision.best, decision.broken), (0, Verdict::DoNotClear, None, Some("max-lost")));
+    assert_eq!((decision.row, decision.verdict, decision.best, decision.broken), (0, Verdict::DoNotClear, None, vec![("max-lost", 1)]));
     // A lost need below 90 cents would turn it.
     let turn = decision.turns_below.unwrap();
     assert_eq!(turn.row, 1);
@@ -134,7 +134,7 @@ fn what_never_fires_is_no_choice() {
     let mut quiet = row(Some(1), 1.0, 0, 0);
     quiet.totals.clear_events = 0;
     let decision = decide(&outcome(vec![row(None, 1.0, 0, 0), quiet], 12), &Ask::default()).unwrap();
-    assert_eq!((decision.verdict, decision.best, decision.broken), (Verdict::DoNotClear, None, None));
+    assert_eq!((decision.verdict, decision.best, decision.broken), (Verdict::DoNotClear, None, Vec::new()));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The `answer` of `sweep.json`: the whole advice under stable names.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,8 +19,8 @@ struct Answer {
     none: usize,
     /// Index into `rows` of the best config besides `none` that keeps the bounds.
     best: Option<usize>,
-    /// The bound that the most configs break, where none keeps them all.
-    broken_bound: Option<&'static str>,
+    /// The bounds that configs break, with how many do, where none keeps them all.
+    broken_bounds: BTreeMap<&'static str, usize>,
     context_management: Option<Value>,
     objective: ObjectiveFile,
     bounds: BoundsFile,
@@ -153,7 +155,7 @@ pub fn answer(outcome: &Outcome, advice: &Advice) -> impl Serialize + use<> {
         row: d.row,
         none: d.none,
         best: d.best,
-        broken_bound: d.broken,
+        broken_bounds: d.broken.iter().copied().collect(),
         context_management: edit.map(context_management),
         objective: objective(&advice.ask.objective),
         bounds: bounds(&advice.ask.constraints),

@@ -7,7 +7,7 @@ use crate::decide::bootstrap::{Interval, LEAST_SESSIONS};
 use crate::decide::sensitivity::Standing;
 use crate::decide::{Advice, DAYS_A_MONTH, Decision, Metric, Other, Plateau, Verdict};
 use crate::policy::Trigger;
-use crate::sweep::{ConfigRow, Outcome};
+use crate::sweep::{ConfigRow, Knobs, Outcome};
 
 /// What stands above the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -60,6 +60,16 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
     if decision.verdict.clears() {
         figures(&mut put, row, none, decision);
     } else {
+        let metric = advice.ask.objective.metric;
+        if metric != Metric::Cost {
+            let value: f64 = (0..outcome.transcripts_done).map(|t| outcome.values(t)[decision.none]).sum();
+            let text = match metric {
+                Metric::Latency => format!("waiting time: {} s without clearing", short(value)),
+                Metric::Peak => format!("largest prompt: {} in the mean, without clearing", short(value / none.transcripts.max(1) as f64)),
+                _ => format!("prompt tokens: {} without clearing", short(value)),
+            };
+            put("minimised", text);
+        }
         put("without clearing", usd(none.totals.cost_usd));
         put("context peak", short(none.totals.peak_prompt_tokens as f64));
     }
@@ -71,7 +81,7 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
 }
 
 /// The text in lines of at most `width` characters, broken at spaces.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is one");
@@ -108,12 +118,8 @@ fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
             };
             let _ = writeln!(out, "{how} it saves {} of {what}{}.", percent(saved), dollars(advice, row, none));
             if let Some(confirmed) = &decision.confirmed {
-                let _ = writeln!(
-                    out,
-                    "On {} that it was not chosen on: {}.",
-                    count(decision.held_out as u64, "session"),
-                    interval(confirmed)
-                );
+                let _ =
+                    writeln!(out, "On {} that it was not chosen on: {}.", count(decision.held_out as u64, "session"), interval(confirmed));
             }
         }
         Verdict::ClearToFit => {
@@ -219,9 +225,9 @@ fn turned_down(out: &mut String, outcome: &Outcome, decision: &Decision) {
             writeln!(out, "The best config that keeps the bounds saves {}\n{}{rest}", percent(saving), in_brackets(row))
         }
         (Some(row), _) => writeln!(out, "The best config that keeps the bounds {}\n{}", dearer(row, none), in_brackets(row)),
-        (None, _) => match decision.broken {
-            None => writeln!(out, "No config of the grid ever fires."),
-            Some("max-lost") => {
+        (None, _) => match decision.broken.as_slice() {
+            [] => writeln!(out, "No config of the grid ever fires."),
+            [("max-lost", _)] => {
                 let clears = |r: &&ConfigRow| r.totals.clear_events > 0;
                 if outcome.rows.iter().filter(clears).any(|r| r.totals.lost_needs == 0) {
                     writeln!(out, "Every config leaves needs unmet even after fetching again; try a larger --keep.")
@@ -229,15 +235,24 @@ fn turned_down(out: &mut String, outcome: &Outcome, decision: &Decision) {
                     writeln!(out, "Every config loses results that some later request needs; see --exclude-tools.")
                 }
             }
-            Some(bound) => writeln!(out, "Every config breaks a bound, most of them --{bound}."),
+            several => {
+                let each: Vec<String> = several.iter().map(|(bound, n)| format!("--{bound} ({n})")).collect();
+                writeln!(out, "{}", wrap(&format!("Every config breaks a bound: {}.", each.join(", ")), 80).join("\n"))
+            }
         },
     };
 }
 
 /// The knobs in short: `trigger 100k, keep 3, clear_at_least 20k`.
 pub(super) fn named(row: &ConfigRow) -> String {
-    let knobs = &row.knobs;
-    let Some(trigger) = knobs.trigger() else { return knobs.policy.clone() };
+    named_knobs(&row.knobs)
+}
+
+/// The same of a config.
+pub(super) fn named_knobs(knobs: &Knobs) -> String {
+    let Some(trigger) = knobs.trigger() else {
+        return if knobs.is_none() { "no clearing".to_owned() } else { knobs.policy.clone() };
+    };
     let trigger = match trigger {
         Trigger::InputTokens(n) => short(n as f64),
         Trigger::ToolUses(n) => count(n, "use"),

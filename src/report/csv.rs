@@ -110,18 +110,20 @@ pub fn sweep(rows: &[ConfigRow]) -> Vec<u8> {
 pub struct PerTranscript<W: Write> {
     csv: ::csv::Writer<W>,
     knobs: Vec<[String; 7]>,
+    refetch_costs: bool,
 }
 
 impl<W: Write> PerTranscript<W> {
-    /// Writes the head.
+    /// Writes the head. `refetch_costs`: with what the tools that are called again cost in themselves, where any of them has a price.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn new(out: W, configs: &[Knobs]) -> std::io::Result<Self> {
+    pub fn new(out: W, configs: &[Knobs], refetch_costs: bool) -> std::io::Result<Self> {
         let mut csv = ::csv::Writer::from_writer(out);
         let head = ["transcript", "session"].iter().chain(&KNOBS).chain(&TOTALS).chain(&["first_overflow"]);
-        csv.write_record(head)?;
-        Ok(Self { csv, knobs: configs.iter().map(knob_cells).collect() })
+        let further: &[&str] = if refetch_costs { &["refetch_usd", "refetch_seconds"] } else { &[] };
+        csv.write_record(head.chain(further))?;
+        Ok(Self { csv, knobs: configs.iter().map(knob_cells).collect(), refetch_costs })
     }
 
     /// Writes the rows of one transcript, one a config.
@@ -133,7 +135,10 @@ impl<W: Write> PerTranscript<W> {
             let cells = total_cells(totals);
             let overflow = totals.first_overflow.map_or_else(String::new, |i| i.to_string());
             let row = [id, session].into_iter().chain(knobs.iter().map(String::as_str));
-            self.csv.write_record(row.chain(cells.iter().map(String::as_str)).chain([overflow.as_str()]))?;
+            let further =
+                if self.refetch_costs { vec![totals.refetch_usd.to_string(), totals.refetch_seconds.to_string()] } else { Vec::new() };
+            let row = row.chain(cells.iter().map(String::as_str)).chain([overflow.as_str()]);
+            self.csv.write_record(row.chain(further.iter().map(String::as_str)))?;
         }
         Ok(())
     }

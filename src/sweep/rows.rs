@@ -25,7 +25,7 @@ impl Knobs {
 
     /// Whether this is the row `none`.
     pub fn is_none(&self) -> bool {
-        self.edit.is_none()
+        self.policy == "none"
     }
 
     /// The trigger, if there is one.

@@ -5,6 +5,7 @@
 
 mod bill;
 mod cli;
+mod compare;
 mod config;
 mod golden;
 mod ingest_broken;

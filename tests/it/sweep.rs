@@ -29,7 +29,7 @@ fn grid() -> Grid {
 fn sweep(transcripts: &[Transcript], grid: &Grid, threads: usize) -> (Outcome, Vec<u8>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
-        let mut out = csv::PerTranscript::new(Vec::new(), &grid.configs).unwrap();
+        let mut out = csv::PerTranscript::new(Vec::new(), &grid.configs, false).unwrap();
         let outcome = run(transcripts, &grid.configs, None, &AtomicBool::new(false), &|_| {}, |block: Block<'_>| {
             let trace = &transcripts[block.transcript].trace;
             out.add(&trace.id, &trace.session, block.totals)
