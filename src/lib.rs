@@ -18,6 +18,7 @@
 
 pub mod compare;
 pub mod decide;
+pub mod findings;
 pub mod ingest;
 pub mod policy;
 pub mod price;

@@ -116,6 +116,7 @@ impl DecisionArgs {
                 max_peak: self.max_peak,
             },
             current,
+            ..Ask::default()
         })
     }
 

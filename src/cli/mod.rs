@@ -9,6 +9,7 @@ mod decision;
 mod generate;
 mod import;
 mod inspect;
+mod lint;
 mod logs;
 mod manifest;
 mod models;
@@ -56,6 +57,7 @@ enum Command {
     Generate(generate::GenerateArgs),
     Import(import::ImportArgs),
     Inspect(inspect::InspectArgs),
+    Lint(lint::LintArgs),
     Models(models::ModelsArgs),
 }
 
@@ -76,6 +78,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Import(args) => import::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Models(args) => models::run(&args).map(|()| ExitCode::SUCCESS),
     }
 }

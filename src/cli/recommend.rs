@@ -7,8 +7,9 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use cleartune::decide::sensitivity::Standing;
 use cleartune::decide::{self, Advice};
+use cleartune::findings::{Finding, Id, Severity};
 use cleartune::policy::ClearToolUses;
-use cleartune::report::{Headline, answer};
+use cleartune::report::{Headline, RowFindings, answer, findings_of_answer};
 use serde_json::Value;
 
 use super::decision::DecisionArgs;
@@ -64,11 +65,16 @@ pub fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
             && a["objective"]["metric"] == ask.objective.metric.name()
             && a["objective"]["lost_need_cost_usd"] == ask.objective.lost_need_cost
     });
+    let known = same.is_some();
     let sensitivity = same.and_then(|a| a["sensitivity"].as_array()).map_or_else(Vec::new, |all| all.iter().filter_map(standing).collect());
     let paste = (decision.verdict.clears()).then(|| outcome.rows[decision.row].knobs.edit.as_ref().map(ClearToolUses::to_json)).flatten();
     let headline = Headline { source: results::name(&args.results), prices: prices(set.manifest.as_ref()), paste, ..Headline::default() };
     let advice = Advice { ask, decision, importance, by_kind: None, sensitivity, sessions_per_day: args.decision.sessions_per_day() };
     output::stdout(answer(&headline, &outcome, Some(&advice)).as_bytes())?;
+    let found: Vec<RowFindings> = if known { set.findings.iter().filter_map(row_findings).collect() } else { Vec::new() };
+    if let Some(said) = findings_of_answer(&found) {
+        output::stdout(format!("\n{said}").as_bytes())?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -85,6 +91,30 @@ fn standing(value: &Value) -> Option<Standing> {
         lost: value["lost_or_unmet_needs"].as_u64()?,
         best: value["best"].as_u64().map(|n| n as usize),
         best_saving: value["best_saving"].as_f64()?,
+    })
+}
+
+fn row_findings(value: &Value) -> Option<RowFindings> {
+    let role = ["recommended", "current", "api_defaults"].into_iter().find(|role| value["config"] == *role)?;
+    let finding = |f: &Value| {
+        let severity = match f["severity"].as_str()? {
+            "error" => Severity::Error,
+            "warning" => Severity::Warning,
+            _ => Severity::Note,
+        };
+        let text = |name: &str| f[name].as_str().map(str::to_owned);
+        Some(Finding {
+            id: Id::named(f["id"].as_str()?)?,
+            severity,
+            evidence: text("evidence")?,
+            numbers: Vec::new(),
+            remedy: text("remedy")?,
+        })
+    };
+    Some(RowFindings {
+        role,
+        row: value["row"].as_u64()? as usize,
+        found: value["findings"].as_array()?.iter().filter_map(finding).collect(),
     })
 }
 

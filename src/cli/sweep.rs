@@ -10,11 +10,12 @@ use anyhow::Context;
 use clap::Args;
 use cleartune::decide::sensitivity::{scenarios, sensitivity};
 use cleartune::decide::{self, Advice, Ask, Decision, Objective, Verdict};
+use cleartune::findings;
 use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
 use cleartune::replay::{Totals, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
-use cleartune::report::{self, Headline, answer, bill, bill_line, by_session, csv, number};
+use cleartune::report::{self, Headline, RowFindings, answer, bill, bill_line, by_session, csv, number};
 use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep};
 use cleartune::trace::Trace;
 use serde_json::json;
@@ -121,10 +122,11 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         drop(set);
         return interrupted(&folder, &outcome, transcripts.len());
     }
+    let findings = pool.install(|| findings_of(&outcome, advice.as_ref(), &transcripts));
     let bill = bill_of(&loaded, &transcripts)?;
     let headline = headline(&loaded, &notes, &outcome, advice.as_ref(), bill);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
-    set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, advice.as_ref()))?;
+    set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, advice.as_ref(), &findings))?;
     for (name, png) in pictures(&headline, &transcripts, &outcome, advice.as_ref().map(|a| &a.decision))? {
         set.write(name, &png)?;
     }
@@ -143,6 +145,9 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let _ = std::fs::remove_file(folder.join("sweep.partial.csv"));
 
     output::stdout(answer(&headline, &outcome, advice.as_ref()).as_bytes())?;
+    if let Some(said) = report::findings_of_answer(&findings) {
+        output::stdout(format!("\n{said}").as_bytes())?;
+    }
     output::stdout(format!("\nThe whole grid and four pictures are in {}\n", folder.display()).as_bytes())?;
     Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -166,7 +171,7 @@ fn unknown_tools<'a>(grid: &'a Grid, transcripts: &[Transcript]) -> BTreeSet<&'a
 }
 
 /// The transcripts with their settings, and where the prices of each come from.
-fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Result<(Vec<Transcript>, Vec<ModelNote>)> {
+pub fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Result<(Vec<Transcript>, Vec<ModelNote>)> {
     let mut transcripts = Vec::with_capacity(loaded.documents.len());
     let mut notes = Vec::with_capacity(loaded.documents.len());
     for document in &loaded.documents {
@@ -242,14 +247,14 @@ const BESIDE: usize = 12;
 /// The decision and everything around it.
 fn advise(
     args: &SweepArgs,
-    ask: Ask,
+    mut ask: Ask,
     loaded: &Loaded,
     transcripts: &[Transcript],
     grid: &Grid,
     outcome: &Outcome,
     stop: &AtomicBool,
 ) -> Option<Advice> {
-    let decision = decide::decide(outcome, &ask)?;
+    let decision = decide_soundly(outcome, &mut ask, transcripts)?;
     let totals: Vec<f64> = (0..outcome.rows.len()).map(|i| (0..outcome.transcripts_done).map(|t| outcome.values(t)[i]).sum()).collect();
     let full = 1..=grid.full;
     let importance = decide::importance(&outcome.rows[full.clone()], &totals[full]);
@@ -273,6 +278,36 @@ fn advise(
         standings
     };
     Some(Advice { ask, decision, importance, by_kind, sensitivity, sessions_per_day: args.decision.sessions_per_day() })
+}
+
+/// Rows that are barred one after the other at most.
+const MOST_BARRED: usize = 64;
+
+/// Decides, and again without a row that turns out to fire for ever: it is never to be recommended.
+fn decide_soundly(outcome: &Outcome, ask: &mut Ask, transcripts: &[Transcript]) -> Option<Decision> {
+    for _ in 0..MOST_BARRED {
+        let decision = decide::decide(outcome, ask)?;
+        let edit = decision.best.and_then(|i| outcome.rows[i].knobs.edit.as_ref().map(|edit| (i, edit)));
+        match edit {
+            Some((i, edit)) if findings::is_saturated(edit, transcripts) => ask.barred.insert(i),
+            _ => return Some(decision),
+        };
+    }
+    // So many: none of the others is worth a search.
+    ask.barred.extend(0..outcome.rows.len());
+    decide::decide(outcome, ask)
+}
+
+/// What is wrong with the configs that the answer is about: what is recommended, what the team runs, the API's defaults.
+fn findings_of(outcome: &Outcome, advice: Option<&Advice>, transcripts: &[Transcript]) -> Vec<RowFindings> {
+    let Some(decision) = advice.map(|a| &a.decision) else { return Vec::new() };
+    let recommended = [("recommended", decision.row)];
+    let others = decision.against.iter().map(|against| (against.other.name(), against.row));
+    recommended
+        .into_iter()
+        .chain(others)
+        .map(|(role, row)| RowFindings { role, row, found: findings::find(outcome.rows[row].knobs.edit.as_ref(), transcripts) })
+        .collect()
 }
 
 /// Kinds of agents: main agents and sub-agents of each source; their names, and the kind of each transcript.

@@ -1,5 +1,7 @@
 //! The choice: the best config that keeps the bounds, if sessions that it was not chosen on confirm it.
 
+use std::collections::BTreeSet;
+
 use super::bootstrap::{Interval, LEAST_SESSIONS, Statistic, paired};
 use super::plateau::{PLATEAU, Plateau, depths};
 use super::{Constraints, Metric, Objective, Spread, chosen_on, front_of_three, knee, missing};
@@ -58,6 +60,8 @@ pub struct Ask {
     pub constraints: Constraints,
     /// The config that the team runs today.
     pub current: Option<ClearToolUses>,
+    /// Rows that are not to be recommended for another reason.
+    pub barred: BTreeSet<usize>,
 }
 
 /// What the recommended row is compared with besides `none`.
@@ -171,7 +175,7 @@ pub fn decide(outcome: &Outcome, ask: &Ask) -> Option<Decision> {
     let total = sums(outcome, |_| true);
     let on_chosen = sums(outcome, |s| choosing[s]);
 
-    let clears = |i: &usize| *i != none && rows[*i].totals.clear_events > 0;
+    let clears = |i: &usize| *i != none && rows[*i].totals.clear_events > 0 && !ask.barred.contains(i);
     let (kept, broken): (Vec<usize>, Vec<usize>) =
         (0..rows.len()).filter(clears).partition(|&i| ask.constraints.broken(&rows[i]).is_none());
     let (cold, warm): (Vec<usize>, Vec<usize>) = kept.into_iter().partition(|&i| rows[i].knobs.policy == CLEAR_WHEN_COLD);

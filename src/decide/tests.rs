@@ -78,7 +78,7 @@ fn a_lost_need_has_the_price_that_is_stated() {
         let lost = |t: usize, i: usize| if t == 3 { of.rows[i].totals.lost_needs } else { 0 };
         let value = |t: usize, i: usize| objective.value(&Totals { cost_usd: of.costs[t][i], lost_needs: lost(t, i), ..Totals::default() });
         of.other_values = Some((0..12).map(|t| (0..2).map(|i| value(t, i)).collect()).collect());
-        let ask = Ask { objective, constraints: Constraints { max_lost: None, ..Constraints::default() }, current: None };
+        let ask = Ask { objective, constraints: Constraints { max_lost: None, ..Constraints::default() }, ..Ask::default() };
         decide(of, &ask).unwrap()
     };
     let cheap = priced(0.001, &mut lossy);
@@ -144,6 +144,14 @@ fn only_what_the_cache_has_forgotten() {
     let rows = |warm: f64| vec![row(None, 1.0, 0, 0), row(Some(1), warm, 0, 0), cold.clone()];
     assert_eq!(chosen(rows(1.1)), (2, Verdict::ClearWhenCold));
     assert_eq!(chosen(rows(0.9)), (1, Verdict::Clear));
+}
+
+#[test]
+fn what_is_barred_is_not_recommended() {
+    let rows = vec![row(None, 1.0, 0, 0), row(Some(1), 0.5, 0, 0), row(Some(2), 0.8, 0, 0)];
+    let barred = |rows: &[usize]| Ask { barred: rows.iter().copied().collect(), ..Ask::default() };
+    assert_eq!(decide(&outcome(rows.clone(), 12), &barred(&[1])).unwrap().row, 2);
+    assert_eq!(decide(&outcome(rows, 12), &barred(&[1, 2])).unwrap().verdict, Verdict::DoNotClear);
 }
 
 #[test]

@@ -98,8 +98,8 @@ pub fn select<U>(edit: &ClearToolUses, assume: &Assume, sizes: Sizes, uses: &[U]
     }
 }
 
-/// How many uses come before the newest `keep`.
-fn before_kept<U>(edit: &ClearToolUses, assume: &Assume, uses: &[U], view: impl Fn(&U) -> Candidate) -> usize {
+/// How many uses come before the newest `keep`: those among which the candidates are.
+pub fn before_kept<U>(edit: &ClearToolUses, assume: &Assume, uses: &[U], view: impl Fn(&U) -> Candidate) -> usize {
     let keep = edit.keep as usize;
     match assume.keep_counts {
         KeepCounts::All => uses.len().saturating_sub(keep),

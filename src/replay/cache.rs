@@ -159,6 +159,11 @@ impl PromptCache {
         tokens
     }
 
+    /// Tokens of the prompt that was followed before position `position`, which is not 0.
+    pub fn tokens_before(&self, position: u32) -> u64 {
+        (position as usize).checked_sub(1).map_or(0, |before| self.nodes[self.path[before] as usize].tokens)
+    }
+
     /// Tokens that the hypothetical prompt would read; refreshes nothing.
     pub fn read_other(&self, cache: &Cache, when: When) -> u64 {
         let hit = self.find(cache, when.now, |cache, position| match (position as usize).checked_sub(cache.other_from) {

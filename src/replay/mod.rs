@@ -4,6 +4,7 @@
 //! faster one.
 
 mod cache;
+pub mod explain;
 mod history;
 mod masks;
 pub mod plain;

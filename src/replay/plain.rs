@@ -10,25 +10,35 @@ use crate::trace::{BlockKind, NONE, Refetch, Request, Trace};
 /// The memory of an engine, kept from one replay to the next.
 #[derive(Debug, Default)]
 pub struct Engine {
-    history: History,
-    cache: PromptCache,
+    pub(super) history: History,
+    pub(super) cache: PromptCache,
     /// The cleared set of the previous row.
     before: Vec<bool>,
     /// Trace uses that are missing in the prompt and can be fetched again, in order of need.
-    missing: Vec<u32>,
+    pub(super) missing: Vec<u32>,
     /// The request at which each trace use was last looked at as a need, so that each counts once.
     looked_at: Vec<u32>,
     looks: u32,
+    /// Trace uses that are needed, missing and gone for good.
+    pub(super) lost: Vec<u32>,
+    /// Live uses that the row cleared, and the first position whose content it changed.
+    pub(super) newly: Vec<u32>,
+    pub(super) changed_from: Option<u32>,
 }
 
 impl Engine {
     /// Replays `trace` under `settings`; `masks` are [`Masks::new`] of the two. Gives every row to `sink`, in the order
     /// sent, and returns the totals.
     pub fn run(&mut self, trace: &Trace, masks: &Masks, settings: &Settings, mut sink: impl FnMut(&Row)) -> Totals {
+        self.watch(trace, masks, settings, |row, _| sink(row))
+    }
+
+    /// As [`Engine::run`], with a look at the engine after each row; see [`explain`](super::explain).
+    pub fn watch(&mut self, trace: &Trace, masks: &Masks, settings: &Settings, mut sink: impl FnMut(&Row, &Self)) -> Totals {
         let mut totals = Totals::default();
-        let mut out = |row: &Row| {
+        let mut out = |row: &Row, engine: &Self| {
             totals.add(row, settings.context_window);
-            sink(row);
+            sink(row, engine);
         };
         self.history.reset(trace);
         self.cache.reset(trace.base_tokens);
@@ -68,14 +78,14 @@ impl Engine {
                     row.refetch_seconds += tool.refetch_seconds;
                 }
                 self.account(trace, request, settings, &mut row);
-                out(&row);
+                out(&row, self);
                 self.append_copies(masks, settings);
             };
             // 4. Account the request, then append its output.
             let mut row = Row { request: index as u32, kind: RowKind::Original, at_ms: request.at_ms, lost, unmet, ..Row::default() };
             row.output_tokens = trace.tokens[request.output as usize..request.end as usize].iter().map(|&t| u64::from(t)).sum();
             self.account(trace, request, settings, &mut row);
-            out(&row);
+            out(&row, self);
             self.append(trace, masks, settings, request.output, request.end);
         }
         totals
@@ -140,8 +150,8 @@ impl Engine {
     /// Finds what the request needs and the prompt does not hold: fills `missing`, and returns how many more are lost.
     fn look_at_needs(&mut self, trace: &Trace, request: &Request) -> u64 {
         self.missing.clear();
+        self.lost.clear();
         self.looks += 1;
-        let mut lost = 0;
         let listed = trace.needs[request.needs as usize..request.needs_end as usize].iter().copied();
         // Then those whose results its own input brings: one that is cleared on arrival was never seen.
         let arriving = (request.input as usize..request.output as usize)
@@ -157,12 +167,12 @@ impl Engine {
             }
             let tool = self.history.uses[newest as usize].tool;
             if trace.tools[tool as usize].refetch == Refetch::Never {
-                lost += 1;
+                self.lost.push(origin);
             } else {
                 self.missing.push(origin);
             }
         }
-        lost
+        self.lost.len() as u64
     }
 
     /// Fills the row with sizes, cache and cost of the prompt as selected.
@@ -173,6 +183,7 @@ impl Engine {
 
         // What changed against the previous row, and the first position that shows it.
         let mut changed_block = NONE;
+        self.newly.clear();
         if self.before != history.cleared {
             for (i, use_) in history.uses.iter().enumerate() {
                 let (was, is) = (self.before[i], history.cleared[i]);
@@ -182,6 +193,7 @@ impl Engine {
                 let first = if history.blocks[use_.use_block as usize].cleared_with == NONE { use_.result_block } else { use_.use_block };
                 changed_block = changed_block.min(first);
                 if is {
+                    self.newly.push(i as u32);
                     row.newly_cleared += 1;
                     row.freed_tokens += use_.saved;
                     history.saved_tokens += use_.saved;
@@ -193,6 +205,7 @@ impl Engine {
             }
         }
         let changed_from = (changed_block != NONE).then(|| history.position_of(changed_block));
+        self.changed_from = changed_from;
         row.cleared_uses = history.cleared_uses;
         row.original_tokens = history.original_tokens;
         row.prompt_tokens = history.prompt_tokens();

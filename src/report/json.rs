@@ -1,9 +1,10 @@
 //! `sweep.json` and `replay --format json`.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::advice_file::answer;
+use super::findings::{RowFindings, findings_json};
 use crate::decide::Advice;
 use crate::replay::{Report, Totals};
 use crate::sweep::{ConfigRow, Outcome};
@@ -16,6 +17,7 @@ struct Head<'a, A> {
     schema: &'static str,
     version: &'a str,
     answer: Option<A>,
+    findings: Vec<Value>,
 }
 
 #[derive(Serialize)]
@@ -57,8 +59,9 @@ impl Serialize for TotalsFile<'_> {
 }
 
 /// `sweep.json`: the answer, and one row a config under the names of `sweep.csv`, each on a line of its own.
-pub fn sweep(version: &str, outcome: &Outcome, advice: Option<&Advice>) -> Vec<u8> {
-    let head = Head { schema: SWEEP_SCHEMA, version, answer: advice.map(|advice| answer(outcome, advice)) };
+pub fn sweep(version: &str, outcome: &Outcome, advice: Option<&Advice>, findings: &[RowFindings]) -> Vec<u8> {
+    let findings = findings.iter().map(|of| json!({"config": of.role, "row": of.row, "findings": findings_json(&of.found)})).collect();
+    let head = Head { schema: SWEEP_SCHEMA, version, answer: advice.map(|advice| answer(outcome, advice)), findings };
     let mut out = serde_json::to_vec_pretty(&head).expect("keys are strings");
     // Pretty rows would be most of the file white space.
     out.truncate(out.len() - "\n}".len());

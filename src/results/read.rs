@@ -70,6 +70,8 @@ pub struct ResultSet {
     pub rows: Vec<ConfigRow>,
     /// The `answer` of `sweep.json`.
     pub answer: Option<Value>,
+    /// The `findings` of `sweep.json`, one value a config.
+    pub findings: Vec<Value>,
     /// `manifest.json`.
     pub manifest: Option<Value>,
     /// Outcomes by transcript.
@@ -123,8 +125,8 @@ pub fn parse(bytes: &[u8], set: &mut ResultSet) -> Result<Kind, ResultsError> {
             }
         }
         Kind::SweepJson => {
-            let (rows, answer) = sweep_json(bytes)?;
-            set.answer = answer;
+            let (rows, answer, findings) = sweep_json(bytes)?;
+            (set.answer, set.findings) = (answer, findings);
             if set.rows.is_empty() {
                 set.rows = rows;
             }
@@ -244,7 +246,10 @@ fn per_transcript_csv(bytes: &[u8]) -> Result<(Vec<Knobs>, PerTranscript), Resul
     Ok((configs, found))
 }
 
-fn sweep_json(bytes: &[u8]) -> Result<(Vec<ConfigRow>, Option<Value>), ResultsError> {
+/// Rows, answer and findings.
+type SweepJson = (Vec<ConfigRow>, Option<Value>, Vec<Value>);
+
+fn sweep_json(bytes: &[u8]) -> Result<SweepJson, ResultsError> {
     let mut all: Value = serde_json::from_slice(bytes).map_err(|e| json_error(&e))?;
     check_schema(&all, SWEEP_SCHEMA)?;
     let rows = all["rows"].as_array().ok_or_else(|| ResultsError::new(None, "rows", "is missing"))?;
@@ -264,7 +269,8 @@ fn sweep_json(bytes: &[u8]) -> Result<(Vec<ConfigRow>, Option<Value>), ResultsEr
         })
         .collect::<Result<_, _>>()?;
     let answer = all["answer"].take();
-    Ok((rows, (!answer.is_null()).then_some(answer)))
+    let findings = if let Value::Array(all) = all["findings"].take() { all } else { Vec::new() };
+    Ok((rows, (!answer.is_null()).then_some(answer), findings))
 }
 
 fn replay_lines(bytes: &[u8]) -> Result<PerTranscript, ResultsError> {

@@ -14,6 +14,7 @@ mod ingest_managed_agents;
 mod ingest_messages;
 mod ingest_real;
 mod inspect;
+mod lint;
 mod models;
 mod natural;
 mod needs_truth;

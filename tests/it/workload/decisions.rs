@@ -97,3 +97,22 @@ fn a_long_chat_has_nothing_to_clear() {
     let least = outcome.rows.iter().map(|r| r.totals.prompt_tokens).min().unwrap();
     assert!(least * 100 > none.prompt_tokens * 93, "{least} of {}", none.prompt_tokens);
 }
+
+#[test]
+fn a_late_synthesis_fetches_again_under_every_small_keep() {
+    let (outcome, choice) = decision("research_agent");
+    assert!(!choice.verdict.clears());
+    let refetches = |row: &ConfigRow| row.totals.refetches + row.totals.lost_needs + row.totals.unmet_needs;
+    let small: Vec<&ConfigRow> = outcome.rows.iter().filter(clears).filter(|row| row.knobs.keep().is_some_and(|keep| keep <= 6)).collect();
+    assert!(small.len() > 40);
+    assert!(small.iter().all(|row| refetches(row) > 0), "the report draws on every source");
+    // It is the synthesis: without the needs of the last fifth of the requests most re-fetches are gone.
+    let needs_late = |i| {
+        let doc = spec("research_agent").generate(i);
+        let from = doc.requests.len() * 4 / 5;
+        let count = |range: std::ops::Range<usize>| doc.requests[range].iter().map(|r| r.needs.len()).sum::<usize>();
+        (count(from..doc.requests.len()), count(0..doc.requests.len()))
+    };
+    let (late, all) = (0..40).map(needs_late).fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+    assert!(late * 2 > all, "{late} of {all}");
+}

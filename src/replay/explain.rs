@@ -1,0 +1,87 @@
+//! Why a row is as it is: what the reference engine knows beyond its reports, for findings and for people who ask.
+
+use super::plain::Engine;
+use crate::policy::select::{Candidate, Sizes, before_kept, fires};
+use crate::policy::{Memory, Settings};
+
+/// What could be cleared in the prompt of a row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Candidates {
+    /// Whether the trigger has fired.
+    pub fired: bool,
+    /// How many uses may be cleared: clearable, with a result, older than the kept ones; with remembered clearing less those that were
+    /// cleared before this row.
+    pub uses: u64,
+    /// What clearing all of them frees, tokens, as the selection counts it.
+    pub tokens: u64,
+    /// The prompt once every candidate is cleared, those of earlier rows included, tokens.
+    pub floor_tokens: u64,
+}
+
+/// Where a clear event cut the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Positions from that of the newest result that was cleared to the end, both included: one more than the kept tail.
+    pub behind: u32,
+    /// Tokens of the prompt before the first position that changed: what a cache without a limit of positions could still have given.
+    pub before_tokens: u64,
+}
+
+impl Engine {
+    /// What could be cleared at the row that was just given. `settings` are those of the run.
+    pub fn candidates(&self, settings: &Settings) -> Candidates {
+        let history = &self.history;
+        let Some(edit) = &settings.edit else { return Candidates { floor_tokens: history.prompt_tokens(), ..Candidates::default() } };
+        let sticky = settings.assume.memory == Memory::Sticky;
+        let is_new = |i: usize| self.newly.binary_search(&(i as u32)).is_ok();
+        // With remembered clearing the trigger looks at the size before this row cleared anything.
+        let freed_now: i64 = self.newly.iter().map(|&i| history.uses[i as usize].saved).sum();
+        let sizes = Sizes {
+            base_tokens: history.base_tokens,
+            original_tokens: history.original_tokens,
+            edited_tokens: history.prompt_tokens().saturating_add_signed(freed_now),
+            clearable_uses: history.clearable_uses,
+        };
+        let view = |u: &super::history::LiveUse| Candidate { clearable: u.clearable, has_result: u.has_result, saved: u.saved };
+        let older = &history.uses[..before_kept(edit, &settings.assume, &history.uses, view)];
+        let mut found = Candidates { fired: fires(edit, &settings.assume, sizes), ..Candidates::default() };
+        let mut all_saved = 0;
+        for (i, u) in older.iter().enumerate().filter(|(_, u)| u.clearable && u.has_result) {
+            all_saved += u.saved;
+            if !(sticky && history.cleared[i] && !is_new(i)) {
+                found.uses += 1;
+                found.tokens += u.saved.max(0).unsigned_abs();
+            }
+        }
+        found.floor_tokens = history.original_tokens.saturating_add_signed(-all_saved);
+        found
+    }
+
+    /// Clearable uses of the history, those without a result included: what a trigger of `tool_uses` looks at.
+    pub fn clearable_uses(&self) -> u64 {
+        self.history.clearable_uses
+    }
+
+    /// Where the row that was just given cut the prompt; `None` where nothing changed.
+    pub fn cut(&self) -> Option<Cut> {
+        let from = self.changed_from?;
+        let newest = self.newly.last().map_or(from, |&i| self.history.position_of(self.history.uses[i as usize].result_block));
+        Some(Cut { behind: self.history.last_position() + 1 - newest, before_tokens: self.cache.tokens_before(from) })
+    }
+
+    /// Tool (index into the trace's) and freed tokens of each use that the row cleared.
+    pub fn newly_cleared(&self) -> impl Iterator<Item = (u16, i64)> + '_ {
+        self.newly.iter().map(|&i| &self.history.uses[i as usize]).map(|u| (u.tool, u.saved))
+    }
+
+    /// The trace's uses that the row's request needs and misses, in order of need: fetched again by a re-fetch row, unmet at an original
+    /// one.
+    pub fn missing(&self) -> &[u32] {
+        &self.missing
+    }
+
+    /// The trace's uses that are needed and gone for good.
+    pub fn lost(&self) -> &[u32] {
+        &self.lost
+    }
+}
