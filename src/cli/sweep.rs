@@ -287,11 +287,12 @@ const MOST_BARRED: usize = 64;
 fn decide_soundly(outcome: &Outcome, ask: &mut Ask, transcripts: &[Transcript]) -> Option<Decision> {
     for _ in 0..MOST_BARRED {
         let decision = decide::decide(outcome, ask)?;
-        let edit = decision.best.and_then(|i| outcome.rows[i].knobs.edit.as_ref().map(|edit| (i, edit)));
-        match edit {
-            Some((i, edit)) if findings::is_saturated(edit, transcripts) => ask.barred.insert(i),
-            _ => return Some(decision),
-        };
+        let named = decision.best.into_iter().chain(decision.runner_up).filter_map(|i| Some((i, outcome.rows[i].knobs.edit.as_ref()?)));
+        let saturated: Vec<usize> = named.filter(|(_, edit)| findings::is_saturated(edit, transcripts)).map(|(i, _)| i).collect();
+        if saturated.is_empty() {
+            return Some(decision);
+        }
+        ask.barred.extend(saturated);
     }
     // So many: none of the others is worth a search.
     ask.barred.extend(0..outcome.rows.len());

@@ -72,18 +72,20 @@ fn a_config_that_fires_for_ever_is_never_recommended() {
     let mut lines = String::new();
     for n in 0..12 {
         let mut requests = Vec::new();
-        for i in 0..=1500 {
+        for i in 0..=300 {
             let input = if i == 0 || i > 40 { String::new() } else { format!(r#"{{"kind":"result","use":{},"tokens":5000}}"#, i - 1) };
-            let mut output = format!(r#"{{"kind":"text","tokens":{}}}"#, if i < 40 { 280 + n } else { 20 });
+            let mut output = format!(r#"{{"kind":"text","tokens":{}}}"#, if i < 40 { 280 + n } else { 1 });
             if i < 40 {
                 write!(output, r#",{{"kind":"use","use":{i},"tool":"read","tokens":20}}"#).unwrap();
             }
-            requests.push(format!(r#"{{"at_ms":{},"input":[{input}],"output":[{output}]}}"#, i * 10_000));
+            // The fifth newest result of all is needed at the end, and cannot be fetched again.
+            let needs = if i == 300 { "35" } else { "" };
+            requests.push(format!(r#"{{"at_ms":{},"input":[{input}],"output":[{output}],"needs":[{needs}]}}"#, i * 10_000));
         }
         lines += &[
             r#"{"schema":"cleartune.trace/1","id":"t"#,
             &n.to_string(),
-            r#"","base_tokens":20000,"requests":["#,
+            r#"","base_tokens":20000,"tools":{"read":{"refetch":"never"}},"requests":["#,
             &requests.join(","),
             "]}\n",
         ]
@@ -91,8 +93,22 @@ fn a_config_that_fires_for_ever_is_never_recommended() {
     }
     let traces = folder.write("t.trace.jsonl", &lines);
     let swept = |trigger: &str| {
-        let args =
-            ["sweep", &traces, "--assume", "memory=sticky", "--trigger", trigger, "--keep", "6", "--clear-at-least", "0", "--out", "o"];
+        let args = [
+            "sweep",
+            &traces,
+            "--assume",
+            "memory=sticky",
+            "--trigger",
+            trigger,
+            "--keep",
+            "6",
+            "--clear-at-least",
+            "0",
+            "--exclude-tools",
+            "none",
+            "--out",
+            "o",
+        ];
         let output = folder.run(&args);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let json: Value = serde_json::from_slice(&fs::read(folder.0.join("o/sweep.json")).unwrap()).unwrap();
@@ -100,9 +116,11 @@ fn a_config_that_fires_for_ever_is_never_recommended() {
     };
     let saturated = swept("50000");
     let cost = |row: usize| saturated["rows"][row]["cost_usd"].as_f64().unwrap();
-    assert!(cost(1) < cost(2) && cost(2) < cost(0), "it would be chosen, were it not for firing for ever");
-    // The API's defaults stand in every grid: their trigger is one that the prompt gets below.
-    assert_eq!(saturated["rows"][saturated["answer"]["row"].as_u64().unwrap() as usize]["trigger"], 100_000);
+    // The API's defaults stand in every grid; they lose what keep 6 keeps.
+    assert!(cost(1) < cost(0) && saturated["rows"][1]["lost_needs"] == 0 && saturated["rows"][2]["lost_needs"] == 12);
+    assert_eq!(saturated["answer"]["row"], saturated["answer"]["none"], "it would save, were it not for firing for ever");
+    // A larger trigger, which the prompt gets below, is another matter.
+    assert_eq!(swept("80000")["answer"]["row"], 1);
 }
 
 #[test]
