@@ -1,14 +1,15 @@
 //! `cleartune replay`: one config, request by request.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use cleartune::policy::{ClearToolInputs, ClearToolUses, Trigger, size};
-use cleartune::replay::{Report, replay};
+use cleartune::replay::{Report, add_by_tool, replay};
 use cleartune::report::plot::{self, ContextView};
-use cleartune::report::{csv, json, replay_table};
+use cleartune::report::{by_tool_table, csv, json, replay_table, why};
 use cleartune::sweep::Knobs;
 use cleartune::trace::Trace;
 
@@ -49,8 +50,20 @@ pub struct ReplayArgs {
     #[arg(long, help_heading = OUTPUT)]
     all: bool,
 
+    /// Instead: what happens to the results of each tool, all transcripts together
+    #[arg(long, conflicts_with_all = ["format", "all", "why"], help_heading = OUTPUT)]
+    by_tool: bool,
+
+    /// Instead: what the cache gave at this request, and why
+    #[arg(long, value_name = "REQUEST", conflicts_with_all = ["format", "all"], help_heading = OUTPUT)]
+    why: Option<u32>,
+
+    /// Which transcript --why is about, by id [default: the first]
+    #[arg(long, value_name = "ID", requires = "why", help_heading = OUTPUT)]
+    transcript: Option<String>,
+
     /// Draw context size over requests, with and without clearing, into this PNG
-    #[arg(long, value_name = "FILE.png", help_heading = OUTPUT, value_parser = png)]
+    #[arg(long, value_name = "FILE.png", conflicts_with_all = ["by_tool", "why"], help_heading = OUTPUT, value_parser = png)]
     plot: Option<PathBuf>,
 
     /// Which transcript to draw, by id [default: the first]
@@ -144,6 +157,10 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let loaded = args.source.load()?;
     ensure!(!loaded.documents.is_empty(), "the sources hold no transcript to replay");
 
+    if let Some(request) = args.why {
+        return explain(args, &stated, &loaded.documents, request);
+    }
+    let mut by_tool = BTreeMap::new();
     let mut reports = Vec::with_capacity(loaded.documents.len());
     let mut assumed = None;
     for document in &loaded.documents {
@@ -152,13 +169,21 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         if note.is_assumed() {
             assumed.get_or_insert(note);
         }
-        reports.push(replay(&trace, &settings));
+        if args.by_tool {
+            add_by_tool(&mut by_tool, &trace, &settings);
+        } else {
+            reports.push(replay(&trace, &settings));
+        }
     }
     if let Some(note) = assumed {
         eprintln!("{note}");
     }
     if let Some(path) = &args.plot {
         draw(args, &stated, &loaded.documents, &reports, path)?;
+    }
+    if args.by_tool {
+        output::stdout(by_tool_table(&by_tool).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
     }
     match args.format {
         Format::Json => output::stdout(&json::replay(&reports))?,
@@ -168,6 +193,28 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
             output::stdout(tables.join("\n").as_bytes())?;
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain(
+    args: &ReplayArgs,
+    stated: &super::settings::Stated,
+    documents: &[cleartune::trace::Document],
+    request: u32,
+) -> anyhow::Result<ExitCode> {
+    let document = match &args.transcript {
+        None => &documents[0],
+        Some(id) => documents
+            .iter()
+            .find(|d| d.id == *id)
+            .with_context(|| format!("--transcript: no transcript {id:?}; the first is {:?}", documents[0].id))?,
+    };
+    let trace = Trace::from_document(document)?;
+    let (settings, _) = stated.settings_of(&trace)?;
+    let told = why(document, &trace, &settings, request).with_context(|| {
+        format!("--why: no request {request} in transcript {:?}; write 0 to {}", document.id, trace.requests.len().saturating_sub(1))
+    })?;
+    output::stdout(told.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -97,7 +97,7 @@ fn lookback(edit: &ClearToolUses, transcripts: &[Transcript], total: &Survey, fo
         ],
         remedy: format!(
             "set keep to about {} (now {}), or put further cache breakpoints into the conversation (--cache tail_breakpoints=3 shows what they do)",
-            u64::from(edit.keep) * u64::from(lookback) / u64::from(median.max(1)),
+            u64::from(edit.keep) * u64::from(lookback.saturating_sub(1)) / u64::from(median.max(1)),
             edit.keep
         ),
     });

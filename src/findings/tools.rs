@@ -69,8 +69,8 @@ pub(super) fn find(edit: &ClearToolUses, transcripts: &[Transcript], total: &Sur
             id: Id::RefetchChain,
             severity: Severity::Warning,
             evidence: format!(
-                "{} are cleared and fetched again more than once, one of them {} times; re-fetches by tool: {}",
-                count(total.chained, "result"),
+                "{} cleared and fetched again more than once, at most {} times; re-fetches by tool: {}",
+                if total.chained == 1 { "1 result is".to_owned() } else { format!("{} results are", n(total.chained)) },
                 total.longest_chain,
                 names.join(", ")
             ),

@@ -3,6 +3,7 @@
 //! [`plain`] is the reference engine. It reads like the definition of a replay, block by block, and is the judge of any
 //! faster one.
 
+mod by_tool;
 mod cache;
 pub mod explain;
 mod history;
@@ -10,6 +11,7 @@ mod masks;
 pub mod plain;
 mod report;
 
+pub use by_tool::{ToolTotals, add_by_tool};
 pub use masks::Masks;
 pub use report::{Report, Row, RowKind, Totals};
 

@@ -109,48 +109,46 @@ fn check_line(check: &Check) -> String {
     format!("{what}: {}, it is {} against {} ({}){unjudged}", check.threshold, value(c.metric, c.head), value(c.metric, c.base), signed(c))
 }
 
+/// `text` in lines of at most 80 columns, the second and further ones indented a little more.
+fn put(out: &mut String, indent: &str, text: &str) {
+    for (i, line) in wrap(text, 80 - indent.len() - 2).into_iter().enumerate() {
+        let _ = writeln!(out, "{indent}{}{line}", if i == 0 { "" } else { "  " });
+    }
+}
+
 /// The comparison for a terminal, within 80 columns.
 pub fn compare_table(c: &Comparison) -> String {
     let mut out = String::new();
-    let mut put = |indent: &str, text: &str| {
-        for (i, line) in wrap(text, 80 - indent.len() - 2).into_iter().enumerate() {
-            let _ = writeln!(out, "{indent}{}{line}", if i == 0 { "" } else { "  " });
-        }
-    };
     for line in differs(c) {
-        put("", &format!("Note: {line}."));
+        put(&mut out, "", &format!("Note: {line}."));
     }
-    put("", &headline(c));
-    put("", &about_sessions(c));
+    put(&mut out, "", &headline(c));
+    put(&mut out, "", &about_sessions(c));
     for row in &c.rows {
-        put("", "");
-        put("", &titled(row));
+        out.push('\n');
+        put(&mut out, "", &titled(row));
         for check in c.checks.iter().filter(|k| k.knobs == row.knobs) {
-            put("  ", &check_line(check));
+            put(&mut out, "  ", &check_line(check));
         }
-        put("  ", &format!("{:<20} {:>9} {:>9}  change", "", "base", "head"));
+        let noise = row.changes.iter().any(|change| change.difference.is_some());
+        let _ = writeln!(out, "  {:<20} {:>9} {:>9}  {:<12}{}", "", "base", "head", "change", if noise { "95 % of it" } else { "" });
         for change in shown(row) {
+            let values = [change.base, change.head].map(|v| value(change.metric, v));
             let noise = change
                 .difference
-                .map_or_else(String::new, |i| format!("  {} to {}", value(change.metric, i.low), value(change.metric, i.high)));
-            let line = format!(
-                "{:<20} {:>9} {:>9}  {}",
-                change.metric.name(),
-                value(change.metric, change.base),
-                value(change.metric, change.head),
-                signed(change)
-            );
-            put("  ", &if noise.is_empty() { line } else { format!("{line:<52}{noise}") });
+                .map_or_else(String::new, |i| format!("{} to {}", value(change.metric, i.low), value(change.metric, i.high)));
+            let line = format!("  {:<20} {:>9} {:>9}  {:<12}{noise}", change.metric.name(), values[0], values[1], signed(change));
+            let _ = writeln!(out, "{}", line.trim_end());
         }
         let rose: Vec<&(String, f64, f64)> = row.sessions.iter().filter(|s| s.2 > s.1).take(WORST).collect();
         if !rose.is_empty() {
-            put("  ", "sessions that rose most:");
+            let _ = writeln!(out, "  sessions that rose most:");
             for (id, a, b) in rose {
-                put("    ", &format!("{id}  {} to {}", usd(*a), usd(*b)));
+                put(&mut out, "    ", &format!("{id}  {} to {}", usd(*a), usd(*b)));
             }
         }
     }
-    out
+    out.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 /// The comparison as Markdown for a pull request.

@@ -13,6 +13,7 @@ pub mod plot;
 mod profile;
 mod sizes_line;
 mod table;
+mod why;
 
 pub use answer::{Headline, answer};
 pub use bill::{BillCheck, Difference, PricedCause, Side, Why, bill, by_session};
@@ -22,3 +23,4 @@ pub use gate::{COMPARE_SCHEMA, compare_json, compare_junit, compare_markdown, co
 pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, Shown, profile_json, profile_table};
 pub use sizes_line::sizes_line;
 pub use table::replay_table;
+pub use why::{by_tool_table, why};

@@ -8,6 +8,7 @@ mod cli;
 mod compare;
 mod config;
 mod golden;
+mod guide;
 mod ingest_broken;
 mod ingest_claude_code;
 mod ingest_managed_agents;
