@@ -3,8 +3,8 @@
 //! Sizes that are spread from recorded growth add up to the recorded prompts by construction, so their own agreement proves nothing. Here
 //! bytes per token are fitted, by class, on every other step of a session and predict the rest, both ways round.
 
+use super::fit::{RESULT_OVERHEAD, USE_OVERHEAD, USER_OVERHEAD};
 use super::normal::{Call, Kind};
-use super::sizes::{RESULT_OVERHEAD, USE_OVERHEAD, USER_OVERHEAD};
 
 /// The recorded growth from one call to the next and the bytes that make it up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

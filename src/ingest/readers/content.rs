@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use super::super::lenient::{Content, Object, Str, strings_of};
 use super::super::media::{IMAGE_TOKENS, image_tokens, pdf_tokens};
-use super::super::normal::{Item, Kind, hash};
+use super::super::normal::{Held, Item, Kind, hash};
+use super::identity::identity;
 
 /// A content block; which fields it has depends on `type`.
 #[derive(Debug, Default, Deserialize)]
@@ -256,6 +257,28 @@ impl Gathered {
 
 /// What stands in place of a result that the client cleared itself.
 const PLACEHOLDER: &str = "[Old tool result content cleared]";
+/// How what a client answers begins when a file that it believes to be in the prompt is read again.
+const UNCHANGED: &str = "File unchanged since last read";
+
+/// Whether the content is the tool's own, or what a client puts in its place.
+pub fn held(content: &Content<'_, Inner<'_>>) -> Held {
+    let text = match content {
+        Content::Text(text) => text.as_ref(),
+        Content::Blocks(blocks) => match blocks.as_slice() {
+            [Err(text)] => text.as_ref(),
+            [Ok(block)] if block.kind.text() == "text" => block.text.text(),
+            _ => return Held::Whole,
+        },
+        Content::Nothing => return Held::Whole,
+    };
+    if text == PLACEHOLDER {
+        Held::Placeholder
+    } else if text.starts_with(UNCHANGED) {
+        Held::Unchanged
+    } else {
+        Held::Whole
+    }
+}
 
 /// Client-side content.
 #[derive(Debug, Default)]
@@ -264,8 +287,6 @@ pub struct Input {
     pub pieces: Vec<Piece>,
     /// Whether results are among them.
     pub results: bool,
-    /// Results that are the client's placeholder for one that it cleared.
-    pub placeholders: u64,
 }
 
 /// The blocks of a user message.
@@ -288,8 +309,8 @@ pub fn input_pieces(content: &Content<'_, Block<'_>>, keep: bool) -> Input {
                     }
                     Ok(block) if block.kind.text() == "tool_result" => {
                         input.results = true;
-                        input.placeholders += u64::from(matches!(&block.content, Content::Text(t) if t == PLACEHOLDER));
-                        let item = Gathered::result(&block.content, keep).item(Kind::Result(0));
+                        let held = held(&block.content);
+                        let item = Item { held, ..Gathered::result(&block.content, keep).item(Kind::Result(0)) };
                         input.pieces.push(Piece { raw: Raw::Result(hash(&[block.tool_use_id.text()])), item, mark: 0 });
                     }
                     Ok(block) => {
@@ -325,7 +346,8 @@ pub fn use_piece(id: &str, name: &str, input: &str, keep: bool) -> Piece {
         strings_of(input, &mut text);
     }
     let name = if name.is_empty() { "(unnamed)" } else { name };
-    let item = Item { bytes: (written(input) + name.len()) as u64, text, ..Item::new(Kind::Use(0)) };
+    let identity = identity(name, input);
+    let item = Item { bytes: (written(input) + name.len()) as u64, text, identity, ..Item::new(Kind::Use(0)) };
     let mark = if id.is_empty() { mark(name, input) } else { mark("id", id) };
     Piece { raw: Raw::Use(hash(&[id]), name.to_owned()), item, mark }
 }
