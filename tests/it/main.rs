@@ -18,6 +18,7 @@ mod natural;
 mod needs_truth;
 mod prices;
 mod random;
+mod recorded_clearing;
 mod replay;
 mod replay_rules;
 mod shared;

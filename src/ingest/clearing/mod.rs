@@ -59,6 +59,8 @@ pub struct Plan {
     client: Vec<bool>,
     /// Tokens of the client's own placeholder.
     client_placeholder: i64,
+    /// Whether a set that is being weighed is the client's.
+    weighs_client: bool,
     /// Whether the provider cleared, or was asked to.
     provider: bool,
     /// What is cleared in the prompt of the call last looked at.
@@ -111,7 +113,8 @@ impl Plan {
         let asks = |a: &Asked| matches!(a, Asked::Edits(_));
         let cleared = part.calls.iter().any(|c| c.applied.is_some_and(|a| a.cleared_tool_uses + a.cleared_thinking_tokens > 0));
         let provider = cleared || part.calls.iter().any(|c| asks(&c.asked));
-        if !provider && !part.calls.iter().any(|c| c.messages_changed || !c.replaced.is_empty()) {
+        let lost = |c: &Call| c.input.iter().any(|i| i.held == Held::Placeholder);
+        if !provider && !part.calls.iter().any(|c| c.messages_changed || !c.replaced.is_empty() || lost(c)) {
             return None;
         }
         let (edits, asked) = edits(part);
@@ -143,6 +146,7 @@ impl Plan {
             thinking: all_thinking,
             client: vec![false; places.len()],
             client_placeholder: (RESULT_OVERHEAD + PLACEHOLDER_BYTES / default_bytes_per_token(main_model(part).as_deref())).round() as i64,
+            weighs_client: false,
             provider,
             now: vec![false; places.len()],
             sets: Sets::new(part.calls.len()),
@@ -212,7 +216,7 @@ impl Plan {
     /// Unedited less edited tokens of the result of a use; 0 without one.
     fn result_saved(&self, part: &Part, use_id: u32) -> i64 {
         let Some((call, item)) = self.places[use_id as usize].arrived else { return 0 };
-        let left = if self.client[use_id as usize] { self.client_placeholder } else { i64::from(self.assume.placeholder_tokens) };
+        let left = if self.client[use_id as usize] || self.weighs_client { self.client_placeholder } else { i64::from(self.assume.placeholder_tokens) };
         part.calls[call as usize].input[item as usize].tokens as i64 - left
     }
 
@@ -379,6 +383,7 @@ impl Plan {
             let arrived: i64 = change.arrived.iter().map(|&id| plan.result_saved(part, id)).sum();
             (step.growth + change.freed + arrived - step.likely).unsigned_abs()
         };
+        self.weighs_client = self.known[at] == Known::Client;
         let (next, inferred) = match self.known[at] {
             Known::Count(n) => (self.oldest(part, at, n), false),
             Known::Same => (stay, false),
@@ -400,6 +405,7 @@ impl Plan {
         };
         let mut change = self.change(part, from, at, &next);
         change.freed += self.thinking[at] as i64 - self.thinking[from] as i64;
+        self.weighs_client = false;
         if self.known[at] == Known::Client && inferred {
             self.client.clone_from(&next);
         }

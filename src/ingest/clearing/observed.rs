@@ -85,7 +85,7 @@ pub struct ClearingReport {
 impl ClearingReport {
     /// Whether anything was cleared, or may have been.
     pub fn is_on(&self) -> bool {
-        self.asked + self.observed + self.unknown + self.cleared_requests + self.unknown_results > 0
+        self.asked + self.observed + self.unknown + self.cleared_requests + self.unknown_results + self.recovered_results > 0
     }
 
     /// Adds the figures of another part.

@@ -1,0 +1,505 @@
+//! Logs recorded with clearing on: each is made from a known transcript by editing it as the provider would, and read back.
+
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use cleartune::ingest::{AskedEdit, FileReport, Ingested, Options};
+use cleartune::policy::{Assume, KeepCounts, Memory, Selection, Settings, TriggerCmp};
+use cleartune::profile::{ClearingFit, readings};
+use cleartune::replay::{RowKind, replay};
+use cleartune::trace::{Block, Cause, Document, RequestDoc, SCHEMA, Trace};
+use serde_json::{Value, json};
+
+use super::ingest_claude_code::{Log, prompts, read, read_all, usage};
+use super::random::Dice;
+
+/// Words that stand nowhere else, of so many bytes.
+fn words(salt: u64, bytes: u64) -> String {
+    let mut random = Dice::new(salt.wrapping_mul(7919) + 1);
+    let mut text = String::new();
+    while (text.len() as u64) < bytes {
+        let letter = (b'a' + random.below(26) as u8) as char;
+        text.push(if random.one_in(6) { ' ' } else { letter });
+    }
+    text
+}
+
+/// The log of a transcript under a config, as the provider records it: usage of edited prompts, whole results in the requests, and
+/// `applied_edits`, which `tells` may take away. Re-fetches of the replay are in it as the agent makes them.
+struct Recorder<'d> {
+    doc: &'d Document,
+    edits: Value,
+    assume: Assume,
+    tells: &'d dyn Fn(usize) -> bool,
+}
+
+const SYSTEM_BYTES: u64 = 3_400;
+
+impl Recorder<'_> {
+    fn settings(&self) -> Settings {
+        let config = json!({"context_management": self.edits}).to_string();
+        Settings { edit: cleartune::policy::from_json(&config).unwrap().edit, assume: self.assume.clone(), ..Settings::default() }
+    }
+
+    /// Tells the logs of different configs apart.
+    fn name(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        (self.edits.to_string(), self.doc.requests.len()).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+
+    fn id(copy: u64, id: u64) -> String {
+        format!("toolu_{copy:08}_{id:08}")
+    }
+
+    fn result(copy: u64, block: &Block) -> Value {
+        let id = block.use_id.unwrap();
+        // Without bytes it is big: 3.4 bytes a token.
+        let bytes = block.bytes.unwrap_or((f64::from(block.tokens.max(13) - 12) * 3.4) as u64);
+        json!({"type": "tool_result", "tool_use_id": Self::id(copy, id), "content": words(id, bytes)})
+    }
+
+    fn tool_use(copy: u64, block: &Block) -> Value {
+        let id = block.use_id.unwrap();
+        json!({"type": "tool_use", "id": Self::id(copy, id), "name": block.tool, "input": {"path": format!("file {id}"), "n": id}})
+    }
+
+    fn log(&self) -> String {
+        let trace = Trace::from_document(self.doc).unwrap();
+        let rows = replay(&trace, &self.settings()).requests;
+        let mut uses: Vec<Block> = Vec::new();
+        let mut results: Vec<Block> = Vec::new();
+        for request in &self.doc.requests {
+            uses.extend(request.output.iter().filter(|b| b.kind == "use").cloned());
+            results.extend(request.input.iter().filter(|b| b.kind == "result").cloned());
+        }
+        let mut messages: Vec<Value> = Vec::new();
+        let mut log = String::new();
+        let mut sent = usize::MAX;
+        let name = self.name();
+        for (n, row) in rows.iter().enumerate() {
+            let request = &self.doc.requests[row.request as usize];
+            if sent != row.request as usize {
+                sent = row.request as usize;
+                let content: Vec<Value> = request
+                    .input
+                    .iter()
+                    .map(|b| match b.kind.as_str() {
+                        "result" => Self::result(0, b),
+                        _ => json!({"type": "text", "text": words(1_000_000 + row.request as u64, u64::from(b.tokens) * 3)}),
+                    })
+                    .collect();
+                messages.push(json!({"role": "user", "content": content}));
+            }
+            let mut body = json!({
+                "model": "claude-sonnet-4-6", "max_tokens": 9, "system": format!("{name}{}", words(77, SYSTEM_BYTES)), "tools": [{"name": "read"}],
+                "messages": messages,
+            });
+            if !self.edits.is_null() {
+                body["context_management"] = self.edits.clone();
+            }
+            // One need a request: what is fetched again is what the request needs.
+            let fetched: Vec<u64> = if row.kind == RowKind::Refetch { request.needs.clone() } else { Vec::new() };
+            assert_eq!(fetched.len() as u64, row.refetched);
+            let content: Vec<Value> = if row.kind == RowKind::Refetch {
+                fetched.iter().map(|id| Self::tool_use(1 + n as u64, uses.iter().find(|u| u.use_id == Some(*id)).unwrap())).collect()
+            } else {
+                let output = request.output.iter().map(|b| match b.kind.as_str() {
+                    "use" => Self::tool_use(0, b),
+                    _ => json!({"type": "text", "text": words(2_000_000 + row.request as u64, u64::from(b.tokens) * 3)}),
+                });
+                output.collect()
+            };
+            let mut response = json!({
+                "id": format!("msg_{name}_{n}"), "type": "message", "role": "assistant", "model": "claude-sonnet-4-6", "content": content,
+                "stop_reason": "end_turn", "usage": usage(0, row.cache_read, row.cache_write + row.uncached, row.output_tokens),
+            });
+            if (self.tells)(n) {
+                // The provider's estimate is a little low.
+                let freed = (row.original_tokens - row.prompt_tokens) * 99 / 100;
+                let edit = json!({"type": "clear_tool_uses_20250919", "cleared_tool_uses": row.cleared_uses, "cleared_input_tokens": freed});
+                response["context_management"] = json!({"applied_edits": if row.cleared_uses > 0 { json!([edit]) } else { json!([]) }});
+            }
+            // The start of a session, and a second for a fetch.
+            let at = 1_767_600_000_000 + row.at_ms + if row.kind == RowKind::Refetch { 0 } else { 1_000 };
+            let line = json!({"request": {"timestamp": at as f64 / 1000.0, "body": body}, "response": {"body": response}});
+            writeln!(log, "{line}").unwrap();
+            messages.push(json!({"role": "assistant", "content": content}));
+            if row.kind == RowKind::Refetch {
+                let results: Vec<Value> = fetched
+                    .iter()
+                    .map(|id| {
+                        let block = results.iter().find(|r| r.use_id == Some(*id)).unwrap();
+                        let mut again = Self::result(0, block);
+                        again["tool_use_id"] = json!(Self::id(1 + n as u64, *id));
+                        again
+                    })
+                    .collect();
+                messages.push(json!({"role": "user", "content": results}));
+            }
+        }
+        log
+    }
+}
+
+/// A transcript of one result a request, `tokens` of result `i`; every use has a need of what `needs` says.
+fn chain(n: u64, tokens: impl Fn(u64) -> (u32, Option<u64>), tool: impl Fn(u64) -> &'static str, needs: impl Fn(u64) -> Vec<u64>) -> Document {
+    let request = |i: u64| {
+        let input = if i == 0 {
+            vec![Block::user(300)]
+        } else {
+            let (tokens, bytes) = tokens(i - 1);
+            vec![Block::result(i - 1, tokens, bytes)]
+        };
+        let output = if i == n { vec![Block::text(200)] } else { vec![Block::tool_use(i, tool(i), 80)] };
+        RequestDoc { at_ms: i as i64 * 20_000, input, output, needs: needs(i), ..RequestDoc::default() }
+    };
+    Document {
+        schema: SCHEMA.to_owned(),
+        id: "known".to_owned(),
+        model: Some("claude-sonnet-4-6".to_owned()),
+        base_tokens: 2_000,
+        requests: (0..=n).map(request).collect(),
+        ..Document::default()
+    }
+}
+
+fn edit(trigger: (&str, u64), keep: u64, at_least: u64, exclude: &[&str]) -> Value {
+    let mut edit = json!({"type": "clear_tool_uses_20250919", "trigger": {"type": trigger.0, "value": trigger.1},
+        "keep": {"type": "tool_uses", "value": keep}, "exclude_tools": exclude});
+    if at_least > 0 {
+        edit["clear_at_least"] = json!({"type": "input_tokens", "value": at_least});
+    }
+    json!({"edits": [edit]})
+}
+
+fn ingest(log: &str) -> (Document, FileReport, Ingested) {
+    let all = read_all(&[log], Options::default());
+    assert_eq!(all.documents.len(), 1, "{:?}", all.reports);
+    (all.documents[0].clone(), all.reports[0].clone(), all)
+}
+
+/// Result sizes by position, and needs.
+fn results(doc: &Document) -> Vec<u32> {
+    doc.requests.iter().flat_map(|r| &r.input).filter(|b| b.kind == "result").map(|b| b.tokens).collect()
+}
+
+/// Which of the uses it is: ids of uses that were left out are not given again.
+fn ordinal(doc: &Document, id: u64) -> u64 {
+    let mut uses = doc.requests.iter().flat_map(|r| &r.output).filter(|b| b.kind == "use");
+    uses.position(|b| b.use_id == Some(id)).unwrap() as u64
+}
+
+fn sizes_of(i: u64) -> (u32, Option<u64>) {
+    (400 + (i * 7919 % 1700) as u32, None)
+}
+
+#[test]
+fn what_was_cleared_comes_back_and_so_do_the_needs() {
+    let needs = |i: u64| if i % 6 == 5 && i > 8 { vec![i - 7] } else { Vec::new() };
+    let known = chain(40, sizes_of, |_| "read", needs);
+    for at_least in [0, 4_000] {
+        let edits = edit(("input_tokens", 12_000), 4, at_least, &[]);
+        let recorder = Recorder { doc: &known, edits, assume: Assume::default(), tells: &|_| true };
+        let rows = replay(&Trace::from_document(&known).unwrap(), &recorder.settings()).requests;
+        let fetched = rows.iter().filter(|r| r.kind == RowKind::Refetch).count() as u64;
+        assert!(fetched >= 3, "{fetched}");
+        let (doc, report, _) = ingest(&recorder.log());
+        let c = report.clearing;
+        assert_eq!((c.observed, c.unknown, c.asked), (rows.len() as u64, 0, rows.len() as u64));
+        assert_eq!((c.refetches, c.refetch_requests, c.failed_refetches, c.estimated_steps), (fetched, fetched, 0, 0));
+        assert_eq!(c.cleared_requests, rows.iter().filter(|r| r.cleared_uses > 0).count() as u64);
+        // Every recorded prompt is the unedited one less what was cleared.
+        assert_eq!((report.sizes.exact_prompts, report.sizes.largest_difference), (rows.len() as u64, 0));
+        assert_eq!(doc.requests.len(), known.requests.len());
+        assert_eq!(results(&doc), results(&known));
+        assert_eq!(prompts(&doc), prompts(&known));
+        for (i, (read, known)) in doc.requests.iter().zip(&known.requests).enumerate() {
+            // A need that was met in the prompt leaves no trace in a log without quotations.
+            let met = rows.iter().all(|r| r.request as usize != i || r.kind == RowKind::Original);
+            let read: Vec<u64> = read.needs.iter().map(|id| ordinal(&doc, *id)).collect();
+            assert_eq!(read, if met { Vec::new() } else { known.needs.clone() }, "request {i}");
+        }
+        // In the closed loop the recorded config makes the same fetches again.
+        let again = replay(&Trace::from_document(&doc).unwrap(), &recorder.settings());
+        assert_eq!(again.totals.refetches, fetched);
+        assert_eq!(again.totals.prompt_tokens, rows.iter().map(|r| r.prompt_tokens).sum::<u64>());
+        assert!(report.notes.iter().any(|n| n.contains("really happened") && n.contains("left out of `none`")), "{:?}", report.notes);
+        // What clearing took out of the cache is no natural invalidation.
+        assert!(report.invalidations.keys().all(|&c| c == Cause::Cleared), "{:?}", report.invalidations);
+    }
+}
+
+#[test]
+fn without_clearing_a_repetition_is_none_of_it() {
+    let needs = |i: u64| if i == 20 { vec![3] } else { Vec::new() };
+    let known = chain(24, sizes_of, |_| "read", needs);
+    let log = |trigger: u64| {
+        let edits = edit(("input_tokens", trigger), 4, 0, &[]);
+        Recorder { doc: &known, edits, assume: Assume::default(), tells: &|_| true }.log()
+    };
+    let (doc, report, _) = ingest(&log(12_000));
+    assert_eq!((report.clearing.refetches, doc.requests.len()), (1, 25));
+    // The same log, but for what the responses and usage say: the repeated use is one like any other.
+    let unedited: String = log(12_000)
+        .lines()
+        .map(|line| {
+            let mut v: Value = serde_json::from_str(line).unwrap();
+            v["request"]["body"].as_object_mut().unwrap().remove("context_management");
+            v["response"]["body"].as_object_mut().unwrap().remove("context_management");
+            v["response"]["body"].as_object_mut().unwrap().remove("usage");
+            format!("{v}\n")
+        })
+        .collect();
+    let (doc, report, all) = ingest(&unedited);
+    assert_eq!((report.clearing.refetches, report.clearing.is_on(), doc.requests.len()), (0, false, 26));
+    assert_eq!(all.recorded_clearing, [None]);
+}
+
+#[test]
+fn a_gateway_that_drops_the_field_leaves_it_unknown_and_the_prompts_tell() {
+    let needs = |i: u64| if i == 30 { vec![3] } else { Vec::new() };
+    let known = chain(40, sizes_of, |_| "read", needs);
+    let edits = edit(("input_tokens", 14_000), 3, 3_000, &[]);
+    let recorder = |tells: &'static dyn Fn(usize) -> bool| Recorder { doc: &known, edits: edits.clone(), assume: Assume::default(), tells };
+    let (doc, report, all) = ingest(&recorder(&|_| false).log());
+    let c = report.clearing;
+    assert_eq!((c.observed, c.unknown, c.asked), (0, 42, 42));
+    assert!(c.cleared_requests > 20 && c.inferred_requests == c.cleared_requests, "{c:?}");
+    assert_eq!((results(&doc), c.refetches), (results(&known), 1));
+    let fit = ClearingFit::new(all.recorded_clearing.iter().flatten()).unwrap().unwrap();
+    assert_eq!((fit.requests, fit.unknown, fit.best.requests, fit.best_readings), (42, 42, 0, 192));
+    assert!(report.notes.iter().any(|n| n.contains("42 responses do not say") && n.contains("not none")), "{:?}", report.notes);
+    // Every other response: these are compared, the others are not taken for none.
+    let (_, report, all) = ingest(&recorder(&|i| i % 2 == 0).log());
+    let fit = ClearingFit::new(all.recorded_clearing.iter().flatten()).unwrap().unwrap();
+    assert_eq!((report.clearing.unknown, fit.unknown, fit.default.requests, fit.default.agreeing), (21, 21, 21, 21));
+    // An empty list says none.
+    let none = edit(("input_tokens", 900_000), 3, 3_000, &[]);
+    let (_, report, _) = ingest(&Recorder { doc: &known, edits: none, assume: Assume::default(), tells: &|_| true }.log());
+    assert_eq!((report.clearing.unknown, report.clearing.observed, report.clearing.cleared_requests), (0, 41, 0));
+}
+
+/// Logs under configs that between them tell all readings apart.
+fn telling(assume: &Assume) -> Vec<String> {
+    // Some results of 50 bytes, and an excluded tool, between ordinary ones.
+    let mixed = |i: u64| if i % 7 == 3 { (29, Some(50)) } else { sizes_of(i) };
+    let small = |i: u64| (60 + (i % 5) as u32, None);
+    let tool = |i: u64| if i % 5 == 1 { "memory" } else { "read" };
+    let (mixed, small) = (chain(40, mixed, tool, |_| Vec::new()), chain(90, small, |_| "read", |_| Vec::new()));
+    let cases = [
+        (&mixed, edit(("tool_uses", 12), 4, 0, &["memory"])),
+        (&mixed, edit(("input_tokens", 9_000), 3, 3_000, &["memory"])),
+        (&mixed, edit(("input_tokens", 12_000), 5, 6_000, &[])),
+        (&small, edit(("tool_uses", 20), 3, 1_000, &[])),
+        (&mixed, edit(("input_tokens", 20_000), 3, 0, &[])),
+    ];
+    cases.into_iter().map(|(doc, edits)| Recorder { doc, edits, assume: assume.clone(), tells: &|_| true }.log()).collect()
+}
+
+fn fit_of(logs: &[String]) -> ClearingFit {
+    let texts: Vec<&str> = logs.iter().map(String::as_str).collect();
+    let all = read_all(&texts, Options::default());
+    ClearingFit::new(all.recorded_clearing.iter().flatten()).unwrap().unwrap()
+}
+
+#[test]
+fn the_reading_that_made_the_log_is_named_and_no_other() {
+    let default = Assume { max_refetch_rounds: 0, ..Assume::default() };
+    assert_eq!((readings().len(), &readings()[0]), (192, &default));
+    let used = [
+        default.clone(),
+        Assume { memory: Memory::Sticky, ..default.clone() },
+        Assume { selection: Selection::AllOrNothing, ..default.clone() },
+        Assume { selection: Selection::StopWhenReached, ..default.clone() },
+        Assume { keep_counts: KeepCounts::All, ..default.clone() },
+        Assume { tiny_result_bytes: 53, placeholder_tokens: 7, ..default.clone() },
+        Assume { placeholder_tokens: 7, trigger_counts_base: false, ..default.clone() },
+        Assume { trigger_cmp: TriggerCmp::Ge, keep_counts: KeepCounts::All, tiny_result_bytes: 53, ..default.clone() },
+    ];
+    for assume in used {
+        let fit = fit_of(&telling(&assume));
+        assert_eq!(fit.best.agreeing, fit.best.requests, "{assume:?}: {fit:?}");
+        assert_eq!((fit.best_readings, fit.undecided.len()), (1, 0), "{assume:?}: {fit:?}");
+        let expected: serde_json::Map<String, Value> =
+            serde_json::to_value(&assume).unwrap().as_object().unwrap().clone().into_iter().filter(|(k, _)| fit.decided.contains_key(k.as_str())).collect();
+        for (key, value) in &expected {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            assert_eq!(fit.decided[key.as_str()], value, "{key} of {assume:?}");
+        }
+        assert_eq!(fit.default_is_best, assume == default);
+        assert_eq!(fit.default.agreeing == fit.best.agreeing, assume == default);
+        assert_eq!((fit.best.events_predicted, fit.best.events_both), (fit.best.events_observed, fit.best.events_observed));
+        assert!(fit.best.events_observed > 10);
+    }
+}
+
+#[test]
+fn keys_that_a_log_does_not_touch_stay_undecided() {
+    let plain = chain(30, sizes_of, |_| "read", |_| Vec::new());
+    let log = Recorder { doc: &plain, edits: edit(("tool_uses", 10), 3, 0, &[]), assume: Assume::default(), tells: &|_| true }.log();
+    let fit = fit_of(&[log]);
+    assert_eq!(fit.undecided, ["memory", "selection", "keep_counts", "tiny_result_bytes", "placeholder_tokens", "trigger_counts_base"]);
+    assert_eq!(fit.decided.iter().map(|(k, v)| (*k, v.as_str())).collect::<Vec<_>>(), [("trigger_cmp", "gt")]);
+    assert!(fit.default_is_best);
+}
+
+#[test]
+fn a_config_that_cannot_be_read_and_one_that_is_not_asked() {
+    let plain = chain(20, sizes_of, |_| "read", |_| Vec::new());
+    let edits = edit(("tool_uses", 8), 3, 0, &[]);
+    let log = Recorder { doc: &plain, edits, assume: Assume::default(), tells: &|_| true }.log();
+    let strange = log.replace("\"tool_uses\",\"value\":8", "\"moons\",\"value\":8");
+    assert_ne!(strange, log);
+    let (doc, report, all) = ingest(&strange);
+    assert_eq!((report.clearing.asked, report.clearing.unread), (21, 21));
+    assert_eq!(results(&doc), results(&plain), "what was applied is known all the same");
+    assert_eq!(all.recorded_clearing[0].as_ref().unwrap().requests[3].asked, AskedEdit::Unread);
+    let fit = ClearingFit::new(all.recorded_clearing.iter().flatten()).unwrap().unwrap();
+    assert_eq!(fit.best.requests, 0);
+}
+
+/// A Claude Code log of reads, 2,000 tokens each, in which the client clears three of the six and reads one of them again.
+fn microcompacted(ids: Option<&[&str]>, again: bool) -> String {
+    let mut log = Log::default();
+    log.user("go");
+    let mut prompt = 20_000;
+    for i in 0..6 {
+        log.answer(&format!("m{i}"), json!([{"type": "tool_use", "id": format!("toolu_{i}"), "name": "Read", "input": {"file_path": format!("f{i}")}}]), usage(0, 0, prompt, 60));
+        log.result(&format!("toolu_{i}"), json!(words(i, 6_760)));
+        prompt += 60 + 2_000;
+    }
+    log.answer("m6", json!([{"type": "text", "text": "so far"}]), usage(0, 0, prompt, 10));
+    let mut metadata = json!({"trigger": "auto", "preTokens": prompt, "tokensSaved": 5_900});
+    if let Some(ids) = ids {
+        metadata["compactedToolIds"] = json!(ids);
+    }
+    log.record("system", json!({"subtype": "microcompact_boundary", "content": "Context microcompacted", "microcompactMetadata": metadata}));
+    log.user("on");
+    // Each placeholder is 22 tokens.
+    prompt = prompt + 10 + 5 - 3 * (2_000 - 22);
+    if again {
+        log.answer("m7", json!([{"type": "tool_use", "id": "toolu_6", "name": "Read", "input": {"file_path": "f1"}}]), usage(0, 0, prompt, 60));
+        log.result("toolu_6", json!(words(1, 6_760)));
+        prompt += 60 + 2_000;
+    }
+    log.answer("m8", json!([{"type": "text", "text": "done"}]), usage(0, 0, prompt, 10));
+    log.text().to_owned()
+}
+
+#[test]
+fn what_the_client_cleared_keeps_its_size_and_is_known_by_name_or_by_the_prompt() {
+    for ids in [Some(&["toolu_0", "toolu_1", "toolu_2"][..]), None] {
+        let (docs, report) = read(&microcompacted(ids, false));
+        assert_eq!(results(&docs[0]), [2_000; 6], "{ids:?}");
+        assert_eq!((report.clearing.cleared_requests, report.sizes.impossible_steps, report.sizes.largest_difference), (1, 0, 0), "{ids:?}");
+        assert_eq!(report.clearing.inferred_requests, u64::from(ids.is_none()));
+        assert_eq!(prompts(&docs[0])[7], 20_000 + 6 * 2_060 + 15);
+        // The provider had no part in it, so there is no reading to find.
+        assert_eq!(report.clearing.asked + report.clearing.unknown, 0);
+    }
+}
+
+#[test]
+fn a_file_that_was_read_again_after_the_client_cleared_it_is_a_need() {
+    let (docs, report) = read(&microcompacted(Some(&["toolu_0", "toolu_1", "toolu_2"]), true));
+    assert_eq!((report.clearing.refetches, report.clearing.refetch_requests), (1, 1));
+    assert_eq!((docs[0].requests.len(), docs[0].requests[7].needs.clone(), results(&docs[0])), (8, vec![1], vec![2_000; 6]));
+    // Another file was cleared: this one was still there, so it is a repetition.
+    let (docs, report) = read(&microcompacted(Some(&["toolu_0", "toolu_2", "toolu_3"]), true));
+    assert_eq!((report.clearing.refetches, docs[0].requests.len(), docs[0].requests[8].needs.len()), (0, 9, 0));
+}
+
+/// Reads, a clear of all of them by the client, something in between, a repetition.
+fn again(between: Value, result: Value, beside: &[Value]) -> (Document, FileReport) {
+    let mut log = Log::default();
+    log.user("go");
+    log.answer("m0", json!([{"type": "tool_use", "id": "toolu_0", "name": "Read", "input": {"file_path": "f", "limit": 9}}]), usage(0, 0, 20_000, 60));
+    log.result("toolu_0", json!(words(1, 6_760)));
+    log.answer("m1", json!([between]), usage(0, 0, 22_060, 60));
+    log.result("toolu_1", json!("The file has been updated successfully, and here is how it looks."));
+    let ids = json!({"compactedToolIds": ["toolu_0"]});
+    log.record("system", json!({"subtype": "microcompact_boundary", "microcompactMetadata": ids}));
+    let mut content = vec![json!({"type": "tool_use", "id": "toolu_2", "name": "Read", "input": {"limit": 9, "file_path": "f"}})];
+    content.extend(beside.iter().cloned());
+    log.answer("m2", Value::Array(content), usage(0, 0, 22_160 - 1_978, 60));
+    log.result("toolu_2", result);
+    log.answer("m3", json!([{"type": "text", "text": "done"}]), usage(0, 0, 24_220 - 1_978, 10));
+    let (docs, report) = read(log.text());
+    (docs.into_iter().next().unwrap(), report)
+}
+
+#[test]
+fn only_what_fetches_the_same_again_is_a_refetch() {
+    let other = |name: &str, file: &str| json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": {"file_path": file, "old": "a"}});
+    let whole = || json!(words(1, 6_760));
+    let (doc, report) = again(other("Edit", "g"), whole(), &[]);
+    assert_eq!((report.clearing.refetches, report.clearing.failed_refetches, doc.requests.len()), (1, 0, 3));
+    assert_eq!((doc.requests[2].needs.clone(), doc.requests[2].input.len(), results(&doc).len()), (vec![0], 1, 2));
+    // The request that took over another's input has no recorded prompt, and the time at which it would have been sent.
+    assert_eq!((doc.requests[2].usage, doc.requests[2].at_ms), (None, doc.requests[1].at_ms + 2_000));
+    // The file was edited: what is read is new.
+    let (doc, report) = again(other("Edit", "f"), whole(), &[]);
+    assert_eq!((report.clearing.refetches, doc.requests.len()), (0, 4));
+    // Another part of the file was read: nothing changed.
+    assert_eq!(again(other("Read", "f"), whole(), &[]).1.clearing.refetches, 1);
+    // The client kept the result back.
+    let stub = json!("File unchanged since last read. The content from the earlier Read is still current.");
+    let (_, report) = again(other("Edit", "g"), stub, &[]);
+    assert_eq!((report.clearing.refetches, report.clearing.failed_refetches), (1, 1));
+    // The request did something else as well: it stays, without the use and its result.
+    let more = json!({"type": "tool_use", "id": "toolu_3", "name": "Grep", "input": {"pattern": "x"}});
+    let (doc, report) = again(other("Edit", "g"), whole(), &[more]);
+    assert_eq!((report.clearing.refetches, report.clearing.refetch_requests, doc.requests.len()), (1, 0, 4));
+    assert_eq!((doc.requests[2].output.len(), doc.requests[3].input.len(), doc.requests[3].needs.clone()), (1, 0, vec![0]));
+    let long = json!({"type": "text", "text": words(9, 201)});
+    assert_eq!(again(other("Edit", "g"), whole(), &[long]).1.clearing.refetch_requests, 0);
+    let short = json!({"type": "text", "text": words(9, 200)});
+    assert_eq!(again(other("Edit", "g"), whole(), &[short]).1.clearing.refetch_requests, 1);
+}
+
+#[test]
+fn placeholders_are_restored_where_the_log_holds_the_original_and_counted_where_not() {
+    const PLACEHOLDER: &str = "[Old tool result content cleared]";
+    let id = |i: u64| format!("toolu_{i:016}");
+    let used = |i: u64| json!({"role": "assistant", "content": [{"type": "tool_use", "id": id(i), "name": "Read", "input": {"file_path": i}}]});
+    let got = |i: u64, text: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id(i), "content": text}]});
+    let pair = |n: u64, messages: Vec<Value>, answer: &Value, prompt: u64| {
+        json!({"request": {"body": {"model": "claude-sonnet-4-6", "max_tokens": 9, "system": "be good", "messages": messages}},
+            "response": {"body": {"id": format!("m{n}"), "type": "message", "role": "assistant", "model": "claude-sonnet-4-6",
+                "content": answer["content"], "stop_reason": "end_turn", "usage": usage(0, 0, prompt, 60)}}})
+    };
+    let go = json!({"role": "user", "content": "go"});
+    let done = json!({"role": "assistant", "content": [{"type": "text", "text": "done"}]});
+    let file = words(5, 6_760);
+    let lines = |all: &[Value]| all.iter().map(|v| format!("{v}\n")).collect::<String>();
+    let first = pair(0, vec![go.clone()], &used(0), 5_000);
+    let second = pair(1, vec![go.clone(), used(0), got(0, &file)], &used(1), 7_060);
+    let third = pair(2, vec![go.clone(), used(0), got(0, PLACEHOLDER), used(1), got(1, &file)], &done, 7_060 + 2_060 - 1_978);
+    // An earlier request holds it.
+    let (doc, report, _) = ingest(&lines(&[first.clone(), second, third.clone()]));
+    assert_eq!(results(&doc), [2_000, 2_000]);
+    assert_eq!((report.clearing.cleared_requests, report.clearing.unknown_results, report.sizes.largest_difference), (1, 0, 0));
+    // None does: it stays as small as it is, and is said to.
+    let (doc, report, _) = ingest(&lines(&[pair(2, vec![go, used(0), got(0, PLACEHOLDER), used(1), got(1, &file)], &done, 7_122)]));
+    assert!(results(&doc)[0] < 30 && results(&doc)[1] > 1_900, "{:?}", results(&doc));
+    assert_eq!(report.clearing.unknown_results, 1);
+    assert!(report.notes.iter().any(|n| n.contains("1 results are placeholders of unknown original size")), "{:?}", report.notes);
+    assert_eq!(doc.source.unwrap()["clearing"]["placeholder_uses"], json!([0]));
+}
+
+#[test]
+fn growth_shows_the_size_of_a_result_whose_record_was_overwritten() {
+    let log = |growth: u64| {
+        let mut log = Log::default();
+        log.user("go");
+        log.call("m0", "Read", "toolu_0", usage(0, 0, 20_000, 60));
+        log.result("toolu_0", json!("[Old tool result content cleared]"));
+        log.answer("m1", json!([{"type": "text", "text": "done"}]), usage(0, 0, 20_060 + growth, 10));
+        read(log.text())
+    };
+    let (docs, report) = log(2_000);
+    assert_eq!((results(&docs[0]), report.clearing.recovered_results, report.clearing.unknown_results), (vec![2_000], 1, 0));
+    let (docs, report) = log(25);
+    assert_eq!((results(&docs[0]), report.clearing.recovered_results, report.clearing.unknown_results), (vec![25], 0, 1));
+}
