@@ -293,6 +293,7 @@ fn telling(assume: &Assume) -> Vec<String> {
         (&mixed, edit(("input_tokens", 12_000), 5, 6_000, &[])),
         (&small, edit(("tool_uses", 20), 3, 1_000, &[])),
         (&mixed, edit(("input_tokens", 20_000), 3, 0, &[])),
+        (&mixed, edit(("input_tokens", 22_000), 3, 4_000, &[])),
     ];
     cases.into_iter().map(|(doc, edits)| Recorder { doc, edits, assume: assume.clone(), tells: &|_| true }.log()).collect()
 }
