@@ -4,6 +4,7 @@ mod advice_file;
 mod answer;
 mod bill;
 mod bill_table;
+mod clearing;
 pub mod csv;
 pub mod json;
 pub mod number;
@@ -13,8 +14,8 @@ mod sizes_line;
 mod table;
 
 pub use answer::{Headline, answer};
-pub use bill::{BillCheck, Difference, PricedCause, Side, Why, bill, by_session};
+pub use bill::{BillCheck, Difference, PricedCause, Side, Why, bill, by_session, recorded_bill, recorded_settings};
 pub use bill_table::{bill_line, bill_table};
-pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, Shown, profile_json, profile_table};
+pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, RecordedClearingSection, Shown, profile_json, profile_table};
 pub use sizes_line::sizes_line;
 pub use table::replay_table;

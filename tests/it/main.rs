@@ -17,6 +17,7 @@ mod models;
 mod natural;
 mod needs_truth;
 mod prices;
+mod profile_doc;
 mod random;
 mod recorded_clearing;
 mod replay;

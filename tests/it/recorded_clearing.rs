@@ -7,6 +7,7 @@ use cleartune::ingest::{AskedEdit, FileReport, Ingested, Options};
 use cleartune::policy::{Assume, KeepCounts, Memory, Selection, Settings, TriggerCmp};
 use cleartune::profile::{ClearingFit, readings};
 use cleartune::replay::{RowKind, replay};
+use cleartune::report::{bill, recorded_bill};
 use cleartune::trace::{Block, Cause, Document, RequestDoc, SCHEMA, Trace};
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ impl Recorder<'_> {
                     .iter()
                     .map(|b| match b.kind.as_str() {
                         "result" => Self::result(0, b),
-                        _ => json!({"type": "text", "text": words(1_000_000 + row.request as u64, u64::from(b.tokens) * 3)}),
+                        _ => json!({"type": "text", "text": words(1_000_000 + row.request as u64, (f64::from(b.tokens - 4) * 3.4) as u64)}),
                     })
                     .collect();
                 messages.push(json!({"role": "user", "content": content}));
@@ -278,6 +279,28 @@ fn a_gateway_that_drops_the_field_leaves_it_unknown_and_the_prompts_tell() {
     let none = edit(("input_tokens", 900_000), 3, 3_000, &[]);
     let (_, report, _) = ingest(&Recorder { doc: &known, edits: none, assume: Assume::default(), tells: &|_| true }.log());
     assert_eq!((report.clearing.unknown, report.clearing.observed, report.clearing.cleared_requests), (0, 41, 0));
+}
+
+/// A log with everything that a profile says of clearing.
+pub fn sample_log() -> String {
+    let known = chain(40, sizes_of, |_| "read", |i| if i % 9 == 8 { vec![i - 7] } else { Vec::new() });
+    Recorder { doc: &known, edits: edit(("input_tokens", 12_000), 4, 4_000, &[]), assume: Assume::default(), tells: &|i| i != 30 }.log()
+}
+
+#[test]
+fn the_bill_is_compared_under_the_recorded_config() {
+    let (doc, _, all) = ingest(&sample_log());
+    let recorded = all.recorded_clearing[0].as_ref().unwrap();
+    let check = recorded_bill(recorded, &Settings::default()).unwrap();
+    // The replay of what was recorded is what was billed; only where system prompt and tools end in the first prompt is a guess.
+    assert_eq!(check.recorded.prompt_tokens, check.replayed.prompt_tokens);
+    assert!(check.relative().unwrap().abs() < 1e-3, "{check:?}");
+    assert_eq!((check.under_recorded_config, check.cleared_requests), (1, 0));
+    assert_eq!(check.requests as usize, recorded.requests.len());
+    // Without clearing the prompts are larger, and the check of a trace alone says why.
+    let check = bill(&doc, &Settings::default()).unwrap();
+    assert!(check.replayed.prompt_tokens > check.recorded.prompt_tokens * 5 / 4, "{check:?}");
+    assert!(check.under_recorded_config == 0 && check.cleared_requests > 20, "{check:?}");
 }
 
 /// Logs under configs that between them tell all readings apart.

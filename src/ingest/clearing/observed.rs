@@ -1,5 +1,7 @@
 //! What of a log recorded with clearing on outlives its text: what was asked and done at each request, and the transcript as recorded.
 
+use serde::Serialize;
+
 use crate::policy::ClearToolUses;
 use crate::trace::Document;
 
@@ -45,12 +47,26 @@ pub struct RecordedClearing {
     pub edits: Vec<ClearToolUses>,
     /// Request by request; as many as each document has.
     pub requests: Vec<ObservedRequest>,
-    /// The transcript in each reading that the sizes depend on, the defaults first.
+    /// The transcript in each reading that the sizes depend on, the default first; at least that one.
     pub sized: Vec<SizedUnder>,
 }
 
+impl RecordedClearing {
+    /// The transcript as recorded, sized under the default reading.
+    pub fn document(&self) -> &Document {
+        &self.sized[0].document
+    }
+
+    /// The edit that most requests asked for, the first of several; `None` where none can be read.
+    pub fn main_edit(&self) -> Option<&ClearToolUses> {
+        let asked = |e: usize| self.requests.iter().filter(|r| r.asked == AskedEdit::Edit(e as u32)).count();
+        let most = (0..self.edits.len()).map(asked).max()?;
+        (0..self.edits.len()).find(|&e| asked(e) == most).map(|e| &self.edits[e])
+    }
+}
+
 /// What a file shows of clearing, for its report.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ClearingReport {
     /// Requests that asked for clearing of tool uses.
     pub asked: u64,
