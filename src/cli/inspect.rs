@@ -167,10 +167,8 @@ fn predicted(
     transcripts: &[Transcript],
     stated: &Stated,
 ) -> anyhow::Result<Option<Recorded>> {
-    let as_recorded = recorded
-        .iter()
-        .map(|r| r.as_ref().map(|r| stated.settings_as_recorded(r)).transpose())
-        .collect::<Result<Vec<_>, _>>()?;
+    let as_recorded =
+        recorded.iter().map(|r| r.as_ref().map(|r| stated.settings_as_recorded(r)).transpose()).collect::<Result<Vec<_>, _>>()?;
     let all = documents.iter().zip(transcripts).zip(recorded.iter().zip(&as_recorded));
     Ok(Recorded::under(all.map(|((doc, t), (recorded, replayed))| match (recorded, replayed) {
         (Some(recorded), Some((trace, settings))) => (recorded.document(), trace, settings.clone()),

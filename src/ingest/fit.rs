@@ -1,4 +1,4 @@
-//! Bytes per token of one part, fitted to what it records.
+//! Bytes per token of one part, fitted to what it records. All bytes are weighed, see [`weigh`](super::weigh).
 
 use super::normal::{Item, Kind, Part};
 
@@ -41,10 +41,15 @@ pub(super) struct Fit {
     pub fitted: bool,
 }
 
+/// Bytes of an item, weighed.
+fn bytes(item: &Item) -> f64 {
+    item.weight as f64 / 100.0
+}
+
 impl Fit {
     /// Likely tokens of an item.
     pub fn tokens(&self, item: &Item) -> f64 {
-        let bytes = item.bytes as f64;
+        let bytes = bytes(item);
         item.fixed as f64
             + match item.kind {
                 Kind::User => USER_OVERHEAD + bytes / self.input,
@@ -71,27 +76,27 @@ impl Fit {
                 if !before.complete || before.model != after.model || !steady(i + 1) {
                     continue;
                 }
-                let bytes: u64 = after.input.iter().map(|i| i.bytes).sum();
+                let bytes: f64 = after.input.iter().map(bytes).sum();
                 let plain = after.input.iter().all(|i| i.fixed == 0 && i.text_only && !i.guessed);
-                let overhead = fit.sum(&after.input) - bytes as f64 / fit.input;
+                let overhead = fit.sum(&after.input) - bytes / fit.input;
                 let tokens = b.prompt() as f64 - a.prompt() as f64 - a.output as f64 - overhead;
-                let expected = bytes as f64 / fit.input;
-                if plain && bytes >= 200 && tokens > expected / 2.5 && tokens < expected * 2.5 {
-                    bytes_in += bytes as f64;
+                let expected = bytes / fit.input;
+                if plain && bytes >= 200.0 && tokens > expected / 2.5 && tokens < expected * 2.5 {
+                    bytes_in += bytes;
                     tokens_in += tokens;
                 }
             }
             for call in part.calls.iter().filter(|c| c.complete) {
                 let Some(usage) = call.usage else { continue };
-                let bytes: u64 = call.output.iter().map(|i| i.bytes).sum();
-                let expected = bytes as f64 / fit.output;
+                let bytes: f64 = call.output.iter().map(bytes).sum();
+                let expected = bytes / fit.output;
                 let tokens = usage.output as f64 - (fit.sum(&call.output) - expected);
-                if bytes >= 100
+                if bytes >= 100.0
                     && call.output.iter().all(|i| i.kind != Kind::Thinking)
                     && tokens > expected / 2.5
                     && tokens < expected * 2.5
                 {
-                    bytes_out += bytes as f64;
+                    bytes_out += bytes;
                     tokens_out += tokens;
                 }
             }

@@ -35,6 +35,7 @@ mod report;
 mod sizes;
 mod spread;
 mod time;
+mod weigh;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
@@ -207,12 +208,7 @@ impl Ingest {
 
     /// Ends the import.
     pub fn finish(self) -> Ingested {
-        Ingested {
-            documents: self.documents,
-            starts: self.starts,
-            recorded_clearing: self.recorded_clearing,
-            reports: self.reports,
-        }
+        Ingested { documents: self.documents, starts: self.starts, recorded_clearing: self.recorded_clearing, reports: self.reports }
     }
 }
 

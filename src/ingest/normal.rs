@@ -52,6 +52,8 @@ pub struct Item {
     pub kind: Kind,
     /// UTF-8 bytes of what counts as text.
     pub bytes: u64,
+    /// The same, weighed by how much of a token each byte is likely to make, in hundredths of a byte: what sizes are estimated from.
+    pub weight: u64,
     /// Tokens of what counts by pixels.
     pub fixed: u64,
     /// Whether it holds text only.
@@ -74,6 +76,7 @@ impl Item {
         Self {
             kind,
             bytes: 0,
+            weight: 0,
             fixed: 0,
             text_only: true,
             guessed: false,
@@ -89,6 +92,7 @@ impl Item {
     #[allow(clippy::needless_pass_by_value)]
     pub fn absorb(&mut self, other: Self) {
         self.bytes += other.bytes;
+        self.weight += other.weight;
         self.fixed += other.fixed;
         self.tokens += other.tokens;
         self.text_only &= other.text_only;

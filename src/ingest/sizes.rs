@@ -298,7 +298,7 @@ mod tests {
     use crate::trace::Usage;
 
     fn item(kind: Kind, bytes: u64) -> Item {
-        Item { bytes, ..Item::new(kind) }
+        Item { bytes, weight: bytes * 100, ..Item::new(kind) }
     }
 
     /// A part whose text has 2 bytes a token beside the overheads, with usage on the calls that `known` names.

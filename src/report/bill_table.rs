@@ -146,7 +146,10 @@ mod tests {
         let text = bill_line(std::slice::from_ref(&cleared)).unwrap();
         assert!(text.contains("1 under the recorded config") && text.contains("1 with results cleared"), "{text}");
         let text = bill_table(&[cleared]);
-        assert!(text.contains("1 transcript replayed under the recorded config") && text.contains("3 requests had results cleared"), "{text}");
+        assert!(
+            text.contains("1 transcript replayed under the recorded config") && text.contains("3 requests had results cleared"),
+            "{text}"
+        );
         let both = bill_line(&[check(10.0, 9.0), check(10.0, 11.0), BillCheck::default()]).unwrap();
         assert!(both.contains("the same") && both.contains("2 sessions"), "{both}");
     }

@@ -8,7 +8,8 @@ pub(super) fn recorded_clearing(out: &mut String, one: &RecordedClearingSection)
     let log = &one.log;
     section(out, "Recorded clearing", &[]);
     let mut line = |text: String| wrapped(out, &text, "  ");
-    let by_size = if log.inferred_requests > 0 { format!(", {} of them by the size of the prompt", log.inferred_requests) } else { String::new() };
+    let by_size =
+        if log.inferred_requests > 0 { format!(", {} of them by the size of the prompt", log.inferred_requests) } else { String::new() };
     line(format!("{} had results cleared{by_size}. Sizes here are unedited.", plural(log.cleared_requests, "request")));
     if log.asked + log.observed + log.unknown > 0 {
         line(format!(
@@ -79,7 +80,8 @@ mod tests {
     use crate::profile::ReadingFit;
 
     fn shown(default_agrees: u64, best_agrees: u64, requests: u64) -> String {
-        let of = |agreeing| ReadingFit { requests, agreeing, events_observed: 4, events_predicted: 5, events_both: 3, ..ReadingFit::default() };
+        let of =
+            |agreeing| ReadingFit { requests, agreeing, events_observed: 4, events_predicted: 5, events_both: 3, ..ReadingFit::default() };
         let fit = ClearingFit {
             default: of(default_agrees),
             best: of(best_agrees),
@@ -89,7 +91,15 @@ mod tests {
             default_is_best: default_agrees == best_agrees,
             ..ClearingFit::default()
         };
-        let log = ClearingReport { cleared_requests: 7, observed: 9, asked: 12, unknown: 3, refetches: 2, unknown_results: 1, ..ClearingReport::default() };
+        let log = ClearingReport {
+            cleared_requests: 7,
+            observed: 9,
+            asked: 12,
+            unknown: 3,
+            refetches: 2,
+            unknown_results: 1,
+            ..ClearingReport::default()
+        };
         let mut out = String::new();
         recorded_clearing(&mut out, &RecordedClearingSection { log, fit: Some(fit) });
         assert!(out.lines().all(|l| l.chars().count() <= 80), "{out}");
@@ -99,12 +109,27 @@ mod tests {
     #[test]
     fn the_section_says_what_fits_and_what_cannot_be_told() {
         let best = shown(9, 9, 9);
-        for part in ["7 requests had results cleared", "9 responses tell", "3 not (unknown", "9 of 9 requests", "2 re-fetches really", "1 result in the log"] {
+        for part in [
+            "7 requests had results cleared",
+            "9 responses tell",
+            "3 not (unknown",
+            "9 of 9 requests",
+            "2 re-fetches really",
+            "1 result in the log",
+        ] {
             assert!(best.contains(part), "{part}: {best}");
         }
-        assert!(best.contains("The log confirms: memory=sticky") && best.contains("cannot tell apart: trigger_cmp") && !best.contains("Best reading"));
+        assert!(
+            best.contains("The log confirms: memory=sticky")
+                && best.contains("cannot tell apart: trigger_cmp")
+                && !best.contains("Best reading")
+        );
         let other = shown(5, 9, 9);
-        assert!(other.contains("5 of 9 requests") && other.contains("Best reading: 9 of 9 requests agree") && other.contains("2 readings fit as well"));
+        assert!(
+            other.contains("5 of 9 requests")
+                && other.contains("Best reading: 9 of 9 requests agree")
+                && other.contains("2 readings fit as well")
+        );
         assert!(shown(0, 0, 0).contains("of no request"));
     }
 }

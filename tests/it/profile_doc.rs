@@ -62,7 +62,10 @@ fn every_key_of_the_profile_is_in_the_document_and_the_other_way_round() {
         let Some(row) = line.strip_prefix("| `") else { continue };
         let cell = row.split(" | ").next().unwrap();
         for field in format!("`{cell}").split(',').map(|f| f.trim().trim_matches('`')) {
-            assert!(named.insert(if under.is_empty() { field.to_owned() } else { format!("{under}.{field}") }), "{under}.{field} stands twice");
+            assert!(
+                named.insert(if under.is_empty() { field.to_owned() } else { format!("{under}.{field}") }),
+                "{under}.{field} stands twice"
+            );
         }
         assert_eq!(line.matches(" | ").count(), 2, "field, unit, meaning: {line}");
     }

@@ -118,7 +118,8 @@ impl Recorder<'_> {
             if (self.tells)(n) {
                 // The provider's estimate is a little low.
                 let freed = (row.original_tokens - row.prompt_tokens) * 99 / 100;
-                let edit = json!({"type": "clear_tool_uses_20250919", "cleared_tool_uses": row.cleared_uses, "cleared_input_tokens": freed});
+                let edit =
+                    json!({"type": "clear_tool_uses_20250919", "cleared_tool_uses": row.cleared_uses, "cleared_input_tokens": freed});
                 response["context_management"] = json!({"applied_edits": if row.cleared_uses > 0 { json!([edit]) } else { json!([]) }});
             }
             // The start of a session, and a second for a fetch.
@@ -144,7 +145,12 @@ impl Recorder<'_> {
 }
 
 /// A transcript of one result a request, `tokens` of result `i`; every use has a need of what `needs` says.
-fn chain(n: u64, tokens: impl Fn(u64) -> (u32, Option<u64>), tool: impl Fn(u64) -> &'static str, needs: impl Fn(u64) -> Vec<u64>) -> Document {
+fn chain(
+    n: u64,
+    tokens: impl Fn(u64) -> (u32, Option<u64>),
+    tool: impl Fn(u64) -> &'static str,
+    needs: impl Fn(u64) -> Vec<u64>,
+) -> Document {
     let request = |i: u64| {
         let input = if i == 0 {
             vec![Block::user(300)]
@@ -345,8 +351,14 @@ fn the_reading_that_made_the_log_is_named_and_no_other() {
         let fit = fit_of(&telling(&assume));
         assert_eq!(fit.best.agreeing, fit.best.requests, "{assume:?}: {fit:?}");
         assert_eq!((fit.best_readings, fit.undecided.len()), (1, 0), "{assume:?}: {fit:?}");
-        let expected: serde_json::Map<String, Value> =
-            serde_json::to_value(&assume).unwrap().as_object().unwrap().clone().into_iter().filter(|(k, _)| fit.decided.contains_key(k.as_str())).collect();
+        let expected: serde_json::Map<String, Value> = serde_json::to_value(&assume)
+            .unwrap()
+            .as_object()
+            .unwrap()
+            .clone()
+            .into_iter()
+            .filter(|(k, _)| fit.decided.contains_key(k.as_str()))
+            .collect();
         for (key, value) in &expected {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             assert_eq!(fit.decided[key.as_str()], value, "{key} of {assume:?}");
@@ -389,7 +401,11 @@ fn microcompacted(ids: Option<&[&str]>, again: bool) -> String {
     log.user("go");
     let mut prompt = 20_000;
     for i in 0..6 {
-        log.answer(&format!("m{i}"), json!([{"type": "tool_use", "id": format!("toolu_{i}"), "name": "Read", "input": {"file_path": format!("f{i}")}}]), usage(0, 0, prompt, 60));
+        log.answer(
+            &format!("m{i}"),
+            json!([{"type": "tool_use", "id": format!("toolu_{i}"), "name": "Read", "input": {"file_path": format!("f{i}")}}]),
+            usage(0, 0, prompt, 60),
+        );
         log.result(&format!("toolu_{i}"), json!(words(i, 6_760)));
         prompt += 60 + 2_000;
     }
@@ -398,12 +414,19 @@ fn microcompacted(ids: Option<&[&str]>, again: bool) -> String {
     if let Some(ids) = ids {
         metadata["compactedToolIds"] = json!(ids);
     }
-    log.record("system", json!({"subtype": "microcompact_boundary", "content": "Context microcompacted", "microcompactMetadata": metadata}));
+    log.record(
+        "system",
+        json!({"subtype": "microcompact_boundary", "content": "Context microcompacted", "microcompactMetadata": metadata}),
+    );
     log.user("on");
     // Each placeholder is 22 tokens.
     prompt = prompt + 10 + 5 - 3 * (2_000 - 22);
     if again {
-        log.answer("m7", json!([{"type": "tool_use", "id": "toolu_6", "name": "Read", "input": {"file_path": "f1"}}]), usage(0, 0, prompt, 60));
+        log.answer(
+            "m7",
+            json!([{"type": "tool_use", "id": "toolu_6", "name": "Read", "input": {"file_path": "f1"}}]),
+            usage(0, 0, prompt, 60),
+        );
         log.result("toolu_6", json!(words(1, 6_760)));
         prompt += 60 + 2_000;
     }
@@ -416,7 +439,11 @@ fn what_the_client_cleared_keeps_its_size_and_is_known_by_name_or_by_the_prompt(
     for ids in [Some(&["toolu_0", "toolu_1", "toolu_2"][..]), None] {
         let (docs, report) = read(&microcompacted(ids, false));
         assert_eq!(results(&docs[0]), [2_000; 6], "{ids:?}");
-        assert_eq!((report.clearing.cleared_requests, report.sizes.impossible_steps, report.sizes.largest_difference), (1, 0, 0), "{ids:?}");
+        assert_eq!(
+            (report.clearing.cleared_requests, report.sizes.impossible_steps, report.sizes.largest_difference),
+            (1, 0, 0),
+            "{ids:?}"
+        );
         assert_eq!(report.clearing.inferred_requests, u64::from(ids.is_none()));
         assert_eq!(prompts(&docs[0])[7], 20_000 + 6 * 2_060 + 15);
         // The provider had no part in it, so there is no reading to find.
@@ -438,7 +465,11 @@ fn a_file_that_was_read_again_after_the_client_cleared_it_is_a_need() {
 fn again(between: Value, result: Value, beside: &[Value]) -> (Document, FileReport) {
     let mut log = Log::default();
     log.user("go");
-    log.answer("m0", json!([{"type": "tool_use", "id": "toolu_0", "name": "Read", "input": {"file_path": "f", "limit": 9}}]), usage(0, 0, 20_000, 60));
+    log.answer(
+        "m0",
+        json!([{"type": "tool_use", "id": "toolu_0", "name": "Read", "input": {"file_path": "f", "limit": 9}}]),
+        usage(0, 0, 20_000, 60),
+    );
     log.result("toolu_0", json!(words(1, 6_760)));
     log.answer("m1", json!([between]), usage(0, 0, 22_060, 60));
     log.result("toolu_1", json!("The file has been updated successfully, and here is how it looks."));
@@ -455,7 +486,8 @@ fn again(between: Value, result: Value, beside: &[Value]) -> (Document, FileRepo
 
 #[test]
 fn only_what_fetches_the_same_again_is_a_refetch() {
-    let other = |name: &str, file: &str| json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": {"file_path": file, "old": "a"}});
+    let other =
+        |name: &str, file: &str| json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": {"file_path": file, "old": "a"}});
     let whole = || json!(words(1, 6_760));
     let (doc, report) = again(other("Edit", "g"), whole(), &[]);
     assert_eq!((report.clearing.refetches, report.clearing.failed_refetches, doc.requests.len()), (1, 0, 3));
@@ -486,7 +518,8 @@ fn only_what_fetches_the_same_again_is_a_refetch() {
 fn placeholders_are_restored_where_the_log_holds_the_original_and_counted_where_not() {
     const PLACEHOLDER: &str = "[Old tool result content cleared]";
     let id = |i: u64| format!("toolu_{i:016}");
-    let used = |i: u64| json!({"role": "assistant", "content": [{"type": "tool_use", "id": id(i), "name": "Read", "input": {"file_path": i}}]});
+    let used =
+        |i: u64| json!({"role": "assistant", "content": [{"type": "tool_use", "id": id(i), "name": "Read", "input": {"file_path": i}}]});
     let got = |i: u64, text: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id(i), "content": text}]});
     let pair = |n: u64, messages: Vec<Value>, answer: &Value, prompt: u64| {
         json!({"request": {"body": {"model": "claude-sonnet-4-6", "max_tokens": 9, "system": "be good", "messages": messages}},

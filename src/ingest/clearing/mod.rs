@@ -163,7 +163,11 @@ impl Plan {
     pub fn recorded(&self, part: &Part, sized: Vec<SizedUnder>) -> Option<RecordedClearing> {
         let one = |(call, &asked): (&Call, &AskedEdit)| ObservedRequest { asked, applied: call.applied.map(|a| a.cleared_tool_uses) };
         let calls = part.calls.iter().zip(&self.asked).filter(|(call, _)| !call.repeated);
-        (self.provider && !sized.is_empty()).then(|| RecordedClearing { edits: self.edits.clone(), requests: calls.map(one).collect(), sized })
+        (self.provider && !sized.is_empty()).then(|| RecordedClearing {
+            edits: self.edits.clone(),
+            requests: calls.map(one).collect(),
+            sized,
+        })
     }
 
     /// Adds what the part shows to the report on its file; the part must be sized.
@@ -216,7 +220,11 @@ impl Plan {
     /// Unedited less edited tokens of the result of a use; 0 without one.
     fn result_saved(&self, part: &Part, use_id: u32) -> i64 {
         let Some((call, item)) = self.places[use_id as usize].arrived else { return 0 };
-        let left = if self.client[use_id as usize] || self.weighs_client { self.client_placeholder } else { i64::from(self.assume.placeholder_tokens) };
+        let left = if self.client[use_id as usize] || self.weighs_client {
+            self.client_placeholder
+        } else {
+            i64::from(self.assume.placeholder_tokens)
+        };
         part.calls[call as usize].input[item as usize].tokens as i64 - left
     }
 

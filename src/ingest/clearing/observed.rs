@@ -154,10 +154,7 @@ impl ClearingReport {
             format!("{} results are placeholders of unknown original size, and count as the placeholder", self.unknown_results),
         );
         let failed = if self.failed_refetches > 0 { format!(" ({} of them failed)", self.failed_refetches) } else { String::new() };
-        note(
-            self.refetches,
-            format!("{} re-fetches really happened{failed}, left out of `none`, counted as needs", self.refetches),
-        );
+        note(self.refetches, format!("{} re-fetches really happened{failed}, left out of `none`, counted as needs", self.refetches));
         note(
             self.estimated_steps,
             format!("at {} clear events the recorded prompt fits no clearing; sizes there are from bytes", self.estimated_steps),

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::super::lenient::{Content, Object, Str, strings_of};
 use super::super::media::{IMAGE_TOKENS, image_tokens, pdf_tokens};
 use super::super::normal::{Held, Item, Kind, hash};
+use super::super::weigh::weigh;
 use super::identity::identity;
 
 /// A content block; which fields it has depends on `type`.
@@ -148,6 +149,8 @@ pub struct Piece {
 pub struct Gathered {
     /// UTF-8 bytes of text.
     pub bytes: u64,
+    /// The same weighed, in hundredths of a byte.
+    pub weight: u64,
     /// Tokens of images and PDF files.
     pub fixed: u64,
     /// Whether there is anything but text.
@@ -160,6 +163,7 @@ impl Gathered {
     /// Adds a piece of text.
     pub fn push(&mut self, text: &str, keep: bool) {
         self.bytes += text.len() as u64;
+        self.weight += weigh(text);
         if keep && !text.is_empty() {
             if !self.text.is_empty() {
                 self.text.push('\n');
@@ -246,7 +250,7 @@ impl Gathered {
 
     /// The item that this makes.
     pub fn item(self, kind: Kind) -> Item {
-        Item { bytes: self.bytes, fixed: self.fixed, text_only: !self.mixed, text: self.text, ..Item::new(kind) }
+        Item { bytes: self.bytes, weight: self.weight, fixed: self.fixed, text_only: !self.mixed, text: self.text, ..Item::new(kind) }
     }
 
     /// The piece of client text that this makes.
@@ -330,12 +334,13 @@ pub fn input_pieces(content: &Content<'_, Block<'_>>, keep: bool) -> Input {
 /// A piece of the model's words.
 pub fn text_piece(text: &str, keep: bool) -> Piece {
     let kept = if keep { text.to_owned() } else { String::new() };
-    Piece { raw: Raw::Text, item: Item { bytes: text.len() as u64, text: kept, ..Item::new(Kind::Text) }, mark: mark("text", text) }
+    let item = Item { bytes: text.len() as u64, weight: weigh(text), text: kept, ..Item::new(Kind::Text) };
+    Piece { raw: Raw::Text, item, mark: mark("text", text) }
 }
 
 /// A piece of thinking; its text is not searched for quotations.
 pub fn thinking_piece(text: &str) -> Piece {
-    let item = Item { bytes: text.len() as u64, ..Item::new(Kind::Thinking) };
+    let item = Item { bytes: text.len() as u64, weight: weigh(text), ..Item::new(Kind::Thinking) };
     Piece { raw: Raw::Thinking, item, mark: mark("thinking", text) }
 }
 
@@ -347,7 +352,10 @@ pub fn use_piece(id: &str, name: &str, input: &str, keep: bool) -> Piece {
     }
     let name = if name.is_empty() { "(unnamed)" } else { name };
     let identity = identity(name, input);
-    let item = Item { bytes: (written(input) + name.len()) as u64, text, identity, ..Item::new(Kind::Use(0)) };
+    let bytes = written(input);
+    // Blanks between the tokens of JSON count for nothing.
+    let weight = weigh(name) + weigh(input) * bytes as u64 / input.len().max(1) as u64;
+    let item = Item { bytes: (bytes + name.len()) as u64, weight, text, identity, ..Item::new(Kind::Use(0)) };
     let mark = if id.is_empty() { mark(name, input) } else { mark("id", id) };
     Piece { raw: Raw::Use(hash(&[id]), name.to_owned()), item, mark }
 }

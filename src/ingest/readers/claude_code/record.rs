@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::super::super::lenient::{Content, Flag, Object, Str, strings_of};
 use super::super::super::media::image_tokens;
 use super::super::super::normal::hash;
+use super::super::super::weigh::weigh;
 use super::super::content::{Block, Gathered};
 use super::super::usage::RawUsage;
 
@@ -142,6 +143,7 @@ pub fn attachment(raw: &str, keep: bool) -> Result<Gathered, String> {
         strings_of(shown, &mut text);
     }
     all.bytes = text.len() as u64;
+    all.weight = weigh(&text);
     if keep {
         all.text = text;
     }
