@@ -50,7 +50,9 @@ pub fn document(
     }
     let seen = natural::natural(&part.calls, u64::from(base));
     let mut needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
-    let refetches = plan.as_ref().map(|plan| clearing::find(&part, &plan.sets)).unwrap_or_default();
+    // Without needs nothing can stand for a re-fetch that is left out.
+    let looks = plan.as_ref().filter(|_| options.needs.find);
+    let refetches = looks.map(|plan| clearing::find(&part, &plan.sets)).unwrap_or_default();
     refetches.apply(&mut needs);
     report.count_natural(&seen);
     report.transcripts += 1;

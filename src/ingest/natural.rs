@@ -170,6 +170,7 @@ fn appended_positions(before: &Call, now: &Call) -> usize {
 fn cause(before: &Call, now: &Call, gap: Option<i64>, ttl: i64, caching: Caching) -> Cause {
     let differ = |a: Option<u128>, b: Option<u128>| a.zip(b).is_some_and(|(a, b)| a != b);
     let shrank = before.usage.zip(now.usage).is_some_and(|(a, b)| b.prompt() < a.prompt());
+    let thinking = |call: &Call| call.applied.map_or(0, |a| a.cleared_thinking_tokens);
     if now.cleared_uses > before.cleared_uses {
         Cause::Cleared
     } else if before.model.is_some() && now.model.is_some() && before.model != now.model {
@@ -178,7 +179,7 @@ fn cause(before: &Call, now: &Call, gap: Option<i64>, ttl: i64, caching: Caching
         Cause::ToolsChanged
     } else if differ(before.system_hash, now.system_hash) {
         Cause::SystemChanged
-    } else if now.messages_changed || shrank {
+    } else if now.messages_changed || shrank || thinking(now) > thinking(before) {
         Cause::MessagesChanged
     } else if gap.is_some_and(|gap| gap > ttl) {
         Cause::TtlExpired

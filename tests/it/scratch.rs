@@ -8,6 +8,10 @@ fn dump() {
             let mut ingest = Ingest::new(Options::default());
             ingest.read(&name, std::fs::File::open(dir.join(&name)).unwrap());
             let all = ingest.finish();
+            println!(
+                "FIT {name} {} {} {}",
+                all.reports[0].sizes.input_bytes_per_token, all.reports[0].sizes.output_bytes_per_token, all.reports[0].sizes.fitted
+            );
             for p in &all.reports[0].sizes.parts {
                 for s in p {
                     println!(

@@ -110,14 +110,16 @@ impl Plan {
     /// The plan of a part; `None` when nothing in its log speaks of clearing. `assume`: how big a placeholder is and which results are too
     /// small to be cleared, and how edits whose effect the log does not tell are taken to work.
     pub fn of(part: &Part, assume: &Assume) -> Option<Self> {
-        let asks = |a: &Asked| matches!(a, Asked::Edits(_));
-        let cleared = part.calls.iter().any(|c| c.applied.is_some_and(|a| a.cleared_tool_uses + a.cleared_thinking_tokens > 0));
-        let provider = cleared || part.calls.iter().any(|c| asks(&c.asked));
+        let (edits, asked) = edits(part);
+        let applied = || part.calls.iter().filter_map(|c| c.applied);
+        let cleared = applied().any(|a| a.cleared_tool_uses > 0);
+        let provider = cleared || asked.iter().any(|a| matches!(a, AskedEdit::Edit(_) | AskedEdit::Unread));
+        let thinks = applied().any(|a| a.cleared_thinking_tokens > 0);
         let lost = |c: &Call| c.input.iter().any(|i| i.held == Held::Placeholder);
-        if !provider && !part.calls.iter().any(|c| c.messages_changed || !c.replaced.is_empty() || lost(c)) {
+        let client = || part.calls.iter().any(|c| c.messages_changed || !c.replaced.is_empty() || lost(c));
+        if !provider && !thinks && !client() {
             return None;
         }
-        let (edits, asked) = edits(part);
         let mut thinking = 0;
         let mut known = Vec::with_capacity(part.calls.len());
         let mut all_thinking = Vec::with_capacity(part.calls.len());
