@@ -153,7 +153,9 @@ fn inspect(part: &Part, loaded: &Loaded, stated: &Stated) -> anyhow::Result<Insp
 /// What logs recorded with clearing on show of it.
 fn recorded_clearing(reports: &[FileReport], recorded: &[Option<RecordedClearing>]) -> anyhow::Result<Option<RecordedClearingSection>> {
     let mut log = ClearingReport::default();
-    reports.iter().for_each(|r| log.add(&r.clearing));
+    for report in reports {
+        log.add(&report.clearing);
+    }
     if !log.is_on() {
         return Ok(None);
     }

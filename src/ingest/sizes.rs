@@ -150,7 +150,7 @@ fn step(part: &mut Part, from: usize, to: usize, base: u32, fit: &Fit, plan: Opt
         let likely = a.output as i64 + appends.round() as i64;
         let original = a.prompt().saturating_add_signed(plan.cleared_tokens(part, from) + likely);
         let tolerance = (appends * UNCERTAIN) as u64 + 300;
-        change = plan.step(part, from, to, &Growth { growth, likely, tolerance, original, base: u64::from(base) });
+        change = plan.step(part, from, to, &Growth { grew: growth, likely, tolerance, original, base: u64::from(base) });
         // What arrived cleared: the prompt had only its placeholder.
         for (weight, item) in weights.iter_mut().zip(&appended) {
             if matches!(item.kind, Kind::Result(id) if change.arrived.contains(&id)) {

@@ -6,7 +6,7 @@
 //! The weights are round numbers, the same for every log, model and tool.
 
 /// Hundredths of a byte that a byte weighs.
-const fn weight(byte: u8) -> u64 {
+pub const fn weight(byte: u8) -> u64 {
     match byte {
         b'a'..=b'z' | b'A'..=b'Z' => 88,
         b'0'..=b'9' => 240,

@@ -161,11 +161,11 @@ fn compare(recorded: &RecordedClearing, all: &[Assume]) -> Result<Vec<ReadingFit
     let mut fits = Vec::with_capacity(all.len());
     for assume in all {
         // The sizes of a log depend on these two readings; where they come to the same there is only the default.
-        let same = |tiny: u32, placeholder: u32| {
+        let with = |tiny: u32, placeholder: u32| {
             recorded.sized.iter().position(|s| s.tiny_result_bytes == tiny && s.placeholder_tokens == placeholder)
         };
         let placeholder = if batches { assume.placeholder_tokens } else { Assume::default().placeholder_tokens };
-        let sized = same(assume.tiny_result_bytes, placeholder).or(same(Assume::default().tiny_result_bytes, placeholder)).unwrap_or(0);
+        let sized = with(assume.tiny_result_bytes, placeholder).or(with(Assume::default().tiny_result_bytes, placeholder)).unwrap_or(0);
         // Keys that no edit of this log looks at are not replayed twice.
         let mut plain = assume.clone();
         plain.placeholder_tokens = placeholder;
@@ -176,14 +176,12 @@ fn compare(recorded: &RecordedClearing, all: &[Assume]) -> Result<Vec<ReadingFit
         if !by_tokens {
             plain.trigger_counts_base = true;
         }
-        let fit = match known.iter().find(|(a, s, _)| *a == plain && *s == sized) {
-            Some((.., fit)) => *fit,
-            None => {
-                let fit = traces.get(sized).map_or_else(ReadingFit::default, |trace| fit(recorded, trace, &plain));
-                known.push((plain, sized, fit));
-                fit
-            }
-        };
+        let same = known.iter().find(|(a, s, _)| *a == plain && *s == sized).map(|(.., fit)| *fit);
+        let fit = same.unwrap_or_else(|| {
+            let fit = traces.get(sized).map_or_else(ReadingFit::default, |trace| fit(recorded, trace, &plain));
+            known.push((plain, sized, fit));
+            fit
+        });
         fits.push(fit);
     }
     Ok(fits)

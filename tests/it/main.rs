@@ -22,7 +22,6 @@ mod random;
 mod recorded_clearing;
 mod replay;
 mod replay_rules;
-mod scratch;
 mod shared;
 mod sweep;
 mod trace;

@@ -1,5 +1,7 @@
 //! Logs recorded with clearing on: each is made from a known transcript by editing it as the provider would, and read back.
 
+mod client;
+
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,7 +13,7 @@ use cleartune::report::{bill, recorded_bill};
 use cleartune::trace::{Block, Cause, Document, RequestDoc, SCHEMA, Trace};
 use serde_json::{Value, json};
 
-use super::ingest_claude_code::{Log, prompts, read, read_all, usage};
+use super::ingest_claude_code::{prompts, read_all, usage};
 use super::random::Dice;
 
 /// Words that stand nowhere else, of so many bytes.
@@ -87,7 +89,7 @@ impl Recorder<'_> {
                     .iter()
                     .map(|b| match b.kind.as_str() {
                         "result" => Self::result(0, b),
-                        _ => json!({"type": "text", "text": words(1_000_000 + row.request as u64, (f64::from(b.tokens - 4) * 3.4) as u64)}),
+                        _ => json!({"type": "text", "text": words(1_000_000 + u64::from(row.request), (f64::from(b.tokens - 4) * 3.4) as u64)}),
                     })
                     .collect();
                 messages.push(json!({"role": "user", "content": content}));
@@ -107,7 +109,7 @@ impl Recorder<'_> {
             } else {
                 let output = request.output.iter().map(|b| match b.kind.as_str() {
                     "use" => Self::tool_use(0, b),
-                    _ => json!({"type": "text", "text": words(2_000_000 + row.request as u64, u64::from(b.tokens) * 3)}),
+                    _ => json!({"type": "text", "text": words(2_000_000 + u64::from(row.request), u64::from(b.tokens) * 3)}),
                 });
                 output.collect()
             };
@@ -278,9 +280,10 @@ fn without_usage_the_sets_are_known_all_the_same() {
             .map(|line| {
                 let mut v: Value = serde_json::from_str(line).unwrap();
                 v["response"]["body"].as_object_mut().unwrap().remove("usage");
-                format!("{v}\n")
+                v.to_string()
             })
-            .collect();
+            .collect::<Vec<_>>()
+            .join("\n");
         let (doc, report, _) = ingest(&bare);
         assert_eq!((report.clearing.refetches, report.clearing.cleared_requests), (1, 15), "tells: {tells}");
         assert_eq!(doc.requests[20].needs.len(), 1);
@@ -299,7 +302,7 @@ fn a_config_that_changed_on_the_way_is_predicted_by_what_each_request_asked() {
         Recorder { doc: &known, edits, assume: Assume::default(), tells: &|_| true }.log()
     };
     let (first, second) = (log(6), log(3));
-    let both: String = first.lines().take(20).chain(second.lines().skip(20)).map(|l| format!("{l}\n")).collect();
+    let both: String = first.lines().take(20).chain(second.lines().skip(20)).collect::<Vec<_>>().join("\n");
     let (doc, report, all) = ingest(&both);
     assert_eq!((prompts(&doc), report.sizes.largest_difference), (prompts(&known), 0));
     assert_eq!(all.recorded_clearing[0].as_ref().unwrap().edits.iter().map(|e| e.keep).collect::<Vec<_>>(), [6, 3]);
@@ -357,7 +360,8 @@ fn a_log_with_holes_is_read_as_far_as_it_goes() {
                 2 => drop(v["response"]["body"].as_object_mut().unwrap().remove("context_management")),
                 3 => drop(v["request"]["body"].as_object_mut().unwrap().remove("context_management")),
                 4 => {
-                    v["response"]["body"]["context_management"] = json!({"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": dice.below(60), "cleared_input_tokens": 1}]})
+                    let edit = json!({"type": "clear_tool_uses_20250919", "cleared_tool_uses": dice.below(60), "cleared_input_tokens": 1});
+                    v["response"]["body"]["context_management"] = json!({"applied_edits": [edit]});
                 }
                 5 => v["response"]["body"]["usage"] = usage(0, 0, dice.below(90_000), dice.below(900)),
                 _ => {}
@@ -388,9 +392,10 @@ fn without_clearing_a_repetition_is_none_of_it() {
             v["request"]["body"].as_object_mut().unwrap().remove("context_management");
             v["response"]["body"].as_object_mut().unwrap().remove("context_management");
             v["response"]["body"].as_object_mut().unwrap().remove("usage");
-            format!("{v}\n")
+            v.to_string()
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .join("\n");
     let (doc, report, all) = ingest(&unedited);
     assert_eq!((report.clearing.refetches, report.clearing.is_on(), doc.requests.len()), (0, false, 26));
     assert_eq!(all.recorded_clearing, [None]);
@@ -526,170 +531,4 @@ fn a_config_that_cannot_be_read_and_one_that_is_not_asked() {
     assert_eq!(all.recorded_clearing[0].as_ref().unwrap().requests[3].asked, AskedEdit::Unread);
     let fit = ClearingFit::new(all.recorded_clearing.iter().flatten()).unwrap().unwrap();
     assert_eq!(fit.best.requests, 0);
-}
-
-/// A Claude Code log of reads, 2,000 tokens each, in which the client clears three of the six and reads one of them again.
-fn microcompacted(ids: Option<&[&str]>, again: bool) -> String {
-    let mut log = Log::default();
-    log.user("go");
-    let mut prompt = 20_000;
-    for i in 0..6 {
-        log.answer(
-            &format!("m{i}"),
-            json!([{"type": "tool_use", "id": format!("toolu_{i}"), "name": "Read", "input": {"file_path": format!("f{i}")}}]),
-            usage(0, 0, prompt, 60),
-        );
-        log.result(&format!("toolu_{i}"), json!(words(i, 6_760)));
-        prompt += 60 + 2_000;
-    }
-    log.answer("m6", json!([{"type": "text", "text": "so far"}]), usage(0, 0, prompt, 10));
-    let mut metadata = json!({"trigger": "auto", "preTokens": prompt, "tokensSaved": 5_900});
-    if let Some(ids) = ids {
-        metadata["compactedToolIds"] = json!(ids);
-    }
-    log.record(
-        "system",
-        json!({"subtype": "microcompact_boundary", "content": "Context microcompacted", "microcompactMetadata": metadata}),
-    );
-    log.user("on");
-    // Each placeholder is 22 tokens.
-    prompt = prompt + 10 + 5 - 3 * (2_000 - 22);
-    if again {
-        log.answer(
-            "m7",
-            json!([{"type": "tool_use", "id": "toolu_6", "name": "Read", "input": {"file_path": "f1"}}]),
-            usage(0, 0, prompt, 60),
-        );
-        log.result("toolu_6", json!(words(1, 6_760)));
-        prompt += 60 + 2_000;
-    }
-    log.answer("m8", json!([{"type": "text", "text": "done"}]), usage(0, 0, prompt, 10));
-    log.text().to_owned()
-}
-
-#[test]
-fn what_the_client_cleared_keeps_its_size_and_is_known_by_name_or_by_the_prompt() {
-    for ids in [Some(&["toolu_0", "toolu_1", "toolu_2"][..]), None] {
-        let (docs, report) = read(&microcompacted(ids, false));
-        assert_eq!(results(&docs[0]), [2_000; 6], "{ids:?}");
-        assert_eq!(
-            (report.clearing.cleared_requests, report.sizes.impossible_steps, report.sizes.largest_difference),
-            (1, 0, 0),
-            "{ids:?}"
-        );
-        assert_eq!(report.clearing.inferred_requests, u64::from(ids.is_none()));
-        assert_eq!(prompts(&docs[0])[7], 20_000 + 6 * 2_060 + 15);
-        // The provider had no part in it, so there is no reading to find.
-        assert_eq!(report.clearing.asked + report.clearing.unknown, 0);
-    }
-}
-
-#[test]
-fn a_file_that_was_read_again_after_the_client_cleared_it_is_a_need() {
-    let (docs, report) = read(&microcompacted(Some(&["toolu_0", "toolu_1", "toolu_2"]), true));
-    assert_eq!((report.clearing.refetches, report.clearing.refetch_requests), (1, 1));
-    assert_eq!((docs[0].requests.len(), docs[0].requests[7].needs.clone(), results(&docs[0])), (8, vec![1], vec![2_000; 6]));
-    // Another file was cleared: this one was still there, so it is a repetition.
-    let (docs, report) = read(&microcompacted(Some(&["toolu_0", "toolu_2", "toolu_3"]), true));
-    assert_eq!((report.clearing.refetches, docs[0].requests.len(), docs[0].requests[8].needs.len()), (0, 9, 0));
-}
-
-/// Reads, a clear of all of them by the client, something in between, a repetition.
-fn again(between: Value, result: Value, beside: &[Value]) -> (Document, FileReport) {
-    let mut log = Log::default();
-    log.user("go");
-    log.answer(
-        "m0",
-        json!([{"type": "tool_use", "id": "toolu_0", "name": "Read", "input": {"file_path": "f", "limit": 9}}]),
-        usage(0, 0, 20_000, 60),
-    );
-    log.result("toolu_0", json!(words(1, 6_760)));
-    log.answer("m1", json!([between]), usage(0, 0, 22_060, 60));
-    log.result("toolu_1", json!("The file has been updated successfully, and here is how it looks."));
-    let ids = json!({"compactedToolIds": ["toolu_0"]});
-    log.record("system", json!({"subtype": "microcompact_boundary", "microcompactMetadata": ids}));
-    let mut content = vec![json!({"type": "tool_use", "id": "toolu_2", "name": "Read", "input": {"limit": 9, "file_path": "f"}})];
-    content.extend(beside.iter().cloned());
-    log.answer("m2", Value::Array(content), usage(0, 0, 22_160 - 1_978, 60));
-    log.result("toolu_2", result);
-    log.answer("m3", json!([{"type": "text", "text": "done"}]), usage(0, 0, 24_220 - 1_978, 10));
-    let (docs, report) = read(log.text());
-    (docs.into_iter().next().unwrap(), report)
-}
-
-#[test]
-fn only_what_fetches_the_same_again_is_a_refetch() {
-    let other =
-        |name: &str, file: &str| json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": {"file_path": file, "old": "a"}});
-    let whole = || json!(words(1, 6_760));
-    let (doc, report) = again(other("Edit", "g"), whole(), &[]);
-    assert_eq!((report.clearing.refetches, report.clearing.failed_refetches, doc.requests.len()), (1, 0, 3));
-    assert_eq!((doc.requests[2].needs.clone(), doc.requests[2].input.len(), results(&doc).len()), (vec![0], 1, 2));
-    // The request that took over another's input has no recorded prompt, and the time at which it would have been sent.
-    assert_eq!((doc.requests[2].usage, doc.requests[2].at_ms), (None, doc.requests[1].at_ms + 2_000));
-    // The file was edited: what is read is new.
-    let (doc, report) = again(other("Edit", "f"), whole(), &[]);
-    assert_eq!((report.clearing.refetches, doc.requests.len()), (0, 4));
-    // Another part of the file was read: nothing changed.
-    assert_eq!(again(other("Read", "f"), whole(), &[]).1.clearing.refetches, 1);
-    // The client kept the result back.
-    let stub = json!("File unchanged since last read. The content from the earlier Read is still current.");
-    let (_, report) = again(other("Edit", "g"), stub, &[]);
-    assert_eq!((report.clearing.refetches, report.clearing.failed_refetches), (1, 1));
-    // The request did something else as well: it stays, without the use and its result.
-    let more = json!({"type": "tool_use", "id": "toolu_3", "name": "Grep", "input": {"pattern": "x"}});
-    let (doc, report) = again(other("Edit", "g"), whole(), &[more]);
-    assert_eq!((report.clearing.refetches, report.clearing.refetch_requests, doc.requests.len()), (1, 0, 4));
-    assert_eq!((doc.requests[2].output.len(), doc.requests[3].input.len(), doc.requests[3].needs.clone()), (1, 0, vec![0]));
-    let long = json!({"type": "text", "text": words(9, 201)});
-    assert_eq!(again(other("Edit", "g"), whole(), &[long]).1.clearing.refetch_requests, 0);
-    let short = json!({"type": "text", "text": words(9, 200)});
-    assert_eq!(again(other("Edit", "g"), whole(), &[short]).1.clearing.refetch_requests, 1);
-}
-
-#[test]
-fn placeholders_are_restored_where_the_log_holds_the_original_and_counted_where_not() {
-    const PLACEHOLDER: &str = "[Old tool result content cleared]";
-    let id = |i: u64| format!("toolu_{i:016}");
-    let used =
-        |i: u64| json!({"role": "assistant", "content": [{"type": "tool_use", "id": id(i), "name": "Read", "input": {"file_path": i}}]});
-    let got = |i: u64, text: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id(i), "content": text}]});
-    let pair = |n: u64, messages: Vec<Value>, answer: &Value, prompt: u64| {
-        json!({"request": {"body": {"model": "claude-sonnet-4-6", "max_tokens": 9, "system": "be good", "messages": messages}},
-            "response": {"body": {"id": format!("m{n}"), "type": "message", "role": "assistant", "model": "claude-sonnet-4-6",
-                "content": answer["content"], "stop_reason": "end_turn", "usage": usage(0, 0, prompt, 60)}}})
-    };
-    let go = json!({"role": "user", "content": "go"});
-    let done = json!({"role": "assistant", "content": [{"type": "text", "text": "done"}]});
-    let file = words(5, 6_760);
-    let lines = |all: &[Value]| all.iter().map(|v| format!("{v}\n")).collect::<String>();
-    let first = pair(0, vec![go.clone()], &used(0), 5_000);
-    let second = pair(1, vec![go.clone(), used(0), got(0, &file)], &used(1), 7_060);
-    let third = pair(2, vec![go.clone(), used(0), got(0, PLACEHOLDER), used(1), got(1, &file)], &done, 7_060 + 2_060 - 1_978);
-    // An earlier request holds it.
-    let (doc, report, _) = ingest(&lines(&[first.clone(), second, third.clone()]));
-    assert_eq!(results(&doc), [2_000, 2_000]);
-    assert_eq!((report.clearing.cleared_requests, report.clearing.unknown_results, report.sizes.largest_difference), (1, 0, 0));
-    // None does: it stays as small as it is, and is said to.
-    let (doc, report, _) = ingest(&lines(&[pair(2, vec![go, used(0), got(0, PLACEHOLDER), used(1), got(1, &file)], &done, 7_122)]));
-    assert!(results(&doc)[0] < 30 && results(&doc)[1] > 1_400, "{:?}", results(&doc));
-    assert_eq!(report.clearing.unknown_results, 1);
-    assert!(report.notes.iter().any(|n| n.contains("1 results are placeholders of unknown original size")), "{:?}", report.notes);
-    assert_eq!(doc.source.unwrap()["clearing"]["placeholder_uses"], json!([0]));
-}
-
-#[test]
-fn growth_shows_the_size_of_a_result_whose_record_was_overwritten() {
-    let log = |growth: u64| {
-        let mut log = Log::default();
-        log.user("go");
-        log.call("m0", "Read", "toolu_0", usage(0, 0, 20_000, 60));
-        log.result("toolu_0", json!("[Old tool result content cleared]"));
-        log.answer("m1", json!([{"type": "text", "text": "done"}]), usage(0, 0, 20_060 + growth, 10));
-        read(log.text())
-    };
-    let (docs, report) = log(2_000);
-    assert_eq!((results(&docs[0]), report.clearing.recovered_results, report.clearing.unknown_results), (vec![2_000], 1, 0));
-    let (docs, report) = log(25);
-    assert_eq!((results(&docs[0]), report.clearing.recovered_results, report.clearing.unknown_results), (vec![25], 0, 1));
 }

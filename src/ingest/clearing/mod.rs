@@ -391,7 +391,7 @@ impl Plan {
         let off = |plan: &Self, next: &[bool]| {
             let change = plan.change(part, from, at, next);
             let arrived: i64 = change.arrived.iter().map(|&id| plan.result_saved(part, id)).sum();
-            (step.growth + change.freed + arrived - step.likely).unsigned_abs()
+            (step.grew + change.freed + arrived - step.likely).unsigned_abs()
         };
         self.weighs_client = self.known[at] == Known::Client;
         let (next, inferred) = match self.known[at] {
@@ -406,7 +406,7 @@ impl Plan {
                         let most = (0..self.places.len()).filter(|&id| self.candidate(part, id, at).has_result).count() as u64;
                         let best = (1..=most).map(|n| self.oldest(part, at, n)).min_by_key(|set| off(self, set));
                         match best {
-                            Some(set) if off(self, &set) <= step.tolerance.max(step.growth.unsigned_abs() / 5) => (set, true),
+                            Some(set) if off(self, &set) <= step.tolerance.max(step.grew.unsigned_abs() / 5) => (set, true),
                             _ => (stay, false),
                         }
                     }
@@ -429,7 +429,7 @@ impl Plan {
 #[derive(Debug, Clone, Copy)]
 pub struct Growth {
     /// By how much the recorded prompt grew.
-    pub growth: i64,
+    pub grew: i64,
     /// By how much it would have grown without clearing, likely.
     pub likely: i64,
     /// By how much that may be wrong.

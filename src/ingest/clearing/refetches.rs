@@ -108,10 +108,10 @@ pub fn find(part: &Part, sets: &Sets) -> Refetches {
     }
     for (copy, first) in &found.copies {
         let at = arrives[copy].0;
-        if let Some(at) = (at..calls.len()).find(|&i| !found.dropped[i]) {
-            if !found.needs[at].contains(first) {
-                found.needs[at].push(*first);
-            }
+        if let Some(at) = (at..calls.len()).find(|&i| !found.dropped[i])
+            && !found.needs[at].contains(first)
+        {
+            found.needs[at].push(*first);
         }
     }
     found

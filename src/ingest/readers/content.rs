@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::super::lenient::{Content, Object, Str, strings_of};
 use super::super::media::{IMAGE_TOKENS, image_tokens, pdf_tokens};
 use super::super::normal::{Held, Item, Kind, hash};
-use super::super::weigh::weigh;
+use super::super::weigh::{weigh, weight};
 use super::identity::identity;
 
 /// A content block; which fields it has depends on `type`.
@@ -352,18 +352,17 @@ pub fn use_piece(id: &str, name: &str, input: &str, keep: bool) -> Piece {
     }
     let name = if name.is_empty() { "(unnamed)" } else { name };
     let identity = identity(name, input);
-    let bytes = written(input);
-    // Blanks between the tokens of JSON count for nothing.
-    let weight = weigh(name) + weigh(input) * bytes as u64 / input.len().max(1) as u64;
-    let item = Item { bytes: (bytes + name.len()) as u64, weight, text, identity, ..Item::new(Kind::Use(0)) };
+    let (bytes, weight) = written(input);
+    let (bytes, weight) = (bytes + name.len() as u64, weight + weigh(name));
+    let item = Item { bytes, weight, text, identity, ..Item::new(Kind::Use(0)) };
     let mark = if id.is_empty() { mark(name, input) } else { mark("id", id) };
     Piece { raw: Raw::Use(hash(&[id]), name.to_owned()), item, mark }
 }
 
-/// Bytes of a JSON text without the indentation that an export put in: a line end in it is never the model's.
-fn written(json: &str) -> usize {
+/// Bytes and weight of a JSON text without the indentation that an export put in: a line end in it is never the model's.
+fn written(json: &str) -> (u64, u64) {
     if !json.contains('\n') {
-        return json.len();
+        return (json.len() as u64, weigh(json));
     }
     let (mut in_string, mut escaped) = (false, false);
     json.bytes()
@@ -376,7 +375,7 @@ fn written(json: &str) -> usize {
             in_string = b == b'"';
             !b.is_ascii_whitespace()
         })
-        .count()
+        .fold((0, 0), |(bytes, sum), b| (bytes + 1, sum + weight(b)))
 }
 
 /// The blocks of an assistant message. What server-side tools were asked and answered is output text: no client ever holds it as a result.
@@ -425,8 +424,9 @@ mod tests {
 
     #[test]
     fn indentation_is_not_what_the_model_wrote() {
-        assert_eq!(written(r#"{"a": "b c"}"#), 12);
-        assert_eq!(written("{\n  \"a\": \"b \\\" c\"\n}"), r#"{"a":"b \" c"}"#.len());
+        assert_eq!(written(r#"{"a": "b c"}"#).0, 12);
+        let compact = r#"{"a":"b \" c"}"#;
+        assert_eq!(written("{\n  \"a\": \"b \\\" c\"\n}"), (compact.len() as u64, weigh(compact)));
     }
 
     #[test]

@@ -249,7 +249,9 @@ impl Log {
         let originals = originals(self.nodes.iter().flat_map(pieces));
         for node in &mut self.nodes {
             if let Body::Input { pieces, .. } = &mut node.body {
-                pieces.iter_mut().for_each(|piece| restore(piece, &originals));
+                for piece in pieces {
+                    restore(piece, &originals);
+                }
             }
         }
     }
