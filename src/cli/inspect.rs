@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use cleartune::ingest::parse_timestamp;
-use cleartune::policy::ClearToolUses;
-use cleartune::profile::{Exclusions, Profile, Recorded, Rules, natural_invalidations};
+use cleartune::ingest::{ClearingReport, FileReport, RecordedClearing, parse_timestamp};
+use cleartune::policy::{ClearToolUses, Settings};
+use cleartune::profile::{ClearingFit, Exclusions, Profile, Recorded, Rules, natural_invalidations};
 use cleartune::report::plot::{self, ProfileView};
-use cleartune::report::{BillCheck, Inspection, Shown, bill, by_session, number, profile_json, profile_table};
+use cleartune::report::{Inspection, RecordedClearingSection, Shown, number, profile_json, profile_table};
 use cleartune::sweep::Transcript;
 use cleartune::trace::{Document, Trace};
 
@@ -123,6 +123,7 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
 
 fn inspect(part: &Part, loaded: &Loaded, stated: &Stated) -> anyhow::Result<Inspection> {
     let documents = &loaded.documents[part.documents.clone()];
+    let recorded = &loaded.recorded_clearing[part.documents.clone()];
     let mut transcripts = Vec::with_capacity(documents.len());
     let mut dollars_assumed = false;
     for document in documents {
@@ -137,9 +138,10 @@ fn inspect(part: &Part, loaded: &Loaded, stated: &Stated) -> anyhow::Result<Insp
     let edit = edit.unwrap_or_default();
     Ok(Inspection {
         name: part.name.clone(),
-        recorded: Recorded::new(documents, &transcripts),
+        recorded: predicted(documents, recorded, &transcripts, stated)?,
+        recorded_clearing: recorded_clearing(&loaded.reports[part.reports.clone()], recorded)?,
         natural_invalidations: natural_invalidations(documents, &transcripts),
-        bill: bills(documents, &transcripts)?,
+        bill: stated.bills(documents.iter().zip(recorded).zip(&transcripts).map(|((doc, recorded), t)| (doc, recorded, t)))?,
         config: format!("{config} ({})", words(&edit)),
         exclusions: Exclusions::new(&profile, &transcripts, &edit, Rules::default()),
         profile,
@@ -148,11 +150,32 @@ fn inspect(part: &Part, loaded: &Loaded, stated: &Stated) -> anyhow::Result<Insp
     })
 }
 
-/// The bill of every session that records one.
-fn bills(documents: &[Document], transcripts: &[Transcript]) -> anyhow::Result<Vec<BillCheck>> {
-    let recorded = documents.iter().zip(transcripts).filter(|(doc, _)| doc.requests.iter().any(|r| r.usage.is_some()));
-    let checks = recorded.map(|(doc, t)| bill(doc, &t.settings)).collect::<Result<Vec<_>, _>>()?;
-    Ok(by_session(&checks))
+/// What logs recorded with clearing on show of it.
+fn recorded_clearing(reports: &[FileReport], recorded: &[Option<RecordedClearing>]) -> anyhow::Result<Option<RecordedClearingSection>> {
+    let mut log = ClearingReport::default();
+    for report in reports {
+        log.add(&report.clearing);
+    }
+    if !log.is_on() {
+        return Ok(None);
+    }
+    Ok(Some(RecordedClearingSection { log, fit: ClearingFit::new(recorded.iter().flatten())? }))
+}
+
+/// Predicted against recorded usage: without clearing, or under the recorded config.
+fn predicted(
+    documents: &[Document],
+    recorded: &[Option<RecordedClearing>],
+    transcripts: &[Transcript],
+    stated: &Stated,
+) -> anyhow::Result<Option<Recorded>> {
+    let as_recorded =
+        recorded.iter().map(|r| r.as_ref().map(|r| stated.settings_as_recorded(r)).transpose()).collect::<Result<Vec<_>, _>>()?;
+    let all = documents.iter().zip(transcripts).zip(recorded.iter().zip(&as_recorded));
+    Ok(Recorded::under(all.map(|((doc, t), (recorded, replayed))| match (recorded, replayed) {
+        (Some(recorded), Some((trace, settings))) => (recorded.document(), trace, settings.clone()),
+        _ => (doc, &t.trace, Settings { edit: None, ..t.settings.clone() }),
+    })))
 }
 
 fn words(edit: &ClearToolUses) -> String {

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use cleartune::ingest::RecordedClearing;
 use cleartune::policy::{self, Config, Settings};
 use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve_trace};
-use cleartune::trace::Trace;
+use cleartune::report::{BillCheck, bill, by_session, recorded_bill, recorded_settings};
+use cleartune::sweep::Transcript;
+use cleartune::trace::{Document, Trace};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -76,6 +79,36 @@ impl SettingsArgs {
 }
 
 impl Stated {
+    /// The settings under which a transcript that was recorded with the provider's clearing on is compared with what was billed: those of
+    /// the transcript as recorded, with the config that it asked for.
+    ///
+    /// # Errors
+    /// The user named a model that is unknown.
+    pub fn settings_as_recorded(&self, recorded: &RecordedClearing) -> anyhow::Result<(Trace, Settings)> {
+        let trace = Trace::from_document(recorded.document())?;
+        let settings = self.settings_of(&trace)?.0;
+        Ok((trace, recorded_settings(recorded, &settings)))
+    }
+
+    /// The bill of every session that records one.
+    ///
+    /// # Errors
+    /// A transcript is invalid, or the user named a model that is unknown.
+    pub fn bills<'a>(
+        &self,
+        all: impl IntoIterator<Item = (&'a Document, &'a Option<RecordedClearing>, &'a Transcript)>,
+    ) -> anyhow::Result<Vec<BillCheck>> {
+        let mut checks = Vec::new();
+        for (doc, recorded, transcript) in all {
+            match recorded {
+                _ if doc.requests.iter().all(|r| r.usage.is_none()) => {}
+                Some(recorded) => checks.push(recorded_bill(recorded, &self.settings_as_recorded(recorded)?.1)?),
+                None => checks.push(bill(doc, &transcript.settings)?),
+            }
+        }
+        Ok(by_session(&checks))
+    }
+
     /// The settings of a trace, those of every model that it names included, and where its prices come from.
     ///
     /// # Errors

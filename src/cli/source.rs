@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use cleartune::ingest::{FileReport, Ingest};
+use cleartune::ingest::{FileReport, Ingest, RecordedClearing};
 use cleartune::report::sizes_line;
 use cleartune::trace::Document;
 use cleartune::workload;
@@ -34,6 +34,8 @@ pub struct Loaded {
     pub name: String,
     /// Transcripts, in the order of the sources.
     pub documents: Vec<Document>,
+    /// Of each transcript that was recorded with the provider's clearing on: what was asked and done.
+    pub recorded_clearing: Vec<Option<RecordedClearing>>,
     /// What each source gave, in their order.
     pub parts: Vec<Part>,
     /// The report on each log, in the order of the sources.
@@ -152,13 +154,13 @@ impl SourceArgs {
             (documents_from, reports_from) = (documents_to, reports_to);
             parts.push(Part { name: short_name(source), documents, reports });
         }
-        let mut keep = keep.into_iter();
-        let mut documents = ingested.documents;
-        documents.retain(|_| keep.next().unwrap_or(true));
+        let kept = keep.into_iter().zip(ingested.documents.into_iter().zip(ingested.recorded_clearing)).filter(|(keep, _)| *keep);
+        let (documents, recorded_clearing) = kept.map(|(_, both)| both).unzip();
         Ok(Loaded {
             name: short_name(&self.sources[0]),
             lost_something: ingested.reports.iter().any(FileReport::lost_something),
             documents,
+            recorded_clearing,
             parts,
             reports: ingested.reports,
             inputs,

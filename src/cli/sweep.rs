@@ -15,7 +15,7 @@ use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
 use cleartune::replay::{Totals, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
-use cleartune::report::{self, Headline, RowFindings, answer, bill, bill_line, by_session, csv, number};
+use cleartune::report::{self, Headline, RowFindings, answer, bill_line, csv, number};
 use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep};
 use cleartune::trace::Trace;
 use serde_json::json;
@@ -25,7 +25,7 @@ use super::decision::DecisionArgs;
 use super::manifest::{Manifest, manifest};
 use super::output::{self, OutputSet};
 use super::progress;
-use super::settings::{ConfigArg, SettingsArgs};
+use super::settings::{ConfigArg, SettingsArgs, Stated};
 use super::source::{Loaded, SourceArgs};
 
 const RESULTS: &str = "Results";
@@ -123,7 +123,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         return interrupted(&folder, &outcome, transcripts.len());
     }
     let findings = pool.install(|| findings_of(&outcome, advice.as_ref(), &transcripts));
-    let bill = bill_of(&loaded, &transcripts)?;
+    let bill = bill_of(&loaded, &transcripts, &stated)?;
     let headline = headline(&loaded, &notes, &outcome, advice.as_ref(), bill);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
     set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, advice.as_ref(), &findings))?;
@@ -331,10 +331,9 @@ fn kinds(loaded: &Loaded) -> (Vec<String>, Vec<usize>) {
 }
 
 /// How the replay without clearing compares with what was billed.
-fn bill_of(loaded: &Loaded, transcripts: &[Transcript]) -> anyhow::Result<Option<String>> {
-    let billed = loaded.documents.iter().zip(transcripts).filter(|(doc, _)| doc.requests.iter().any(|r| r.usage.is_some()));
-    let checks = billed.map(|(doc, t)| bill(doc, &t.settings)).collect::<Result<Vec<_>, _>>()?;
-    Ok(bill_line(&by_session(&checks)))
+fn bill_of(loaded: &Loaded, transcripts: &[Transcript], stated: &Stated) -> anyhow::Result<Option<String>> {
+    let all = loaded.documents.iter().zip(&loaded.recorded_clearing).zip(transcripts);
+    Ok(bill_line(&stated.bills(all.map(|((doc, recorded), t)| (doc, recorded, t)))?))
 }
 
 fn headline(loaded: &Loaded, notes: &[ModelNote], outcome: &Outcome, advice: Option<&Advice>, bill: Option<String>) -> Headline {

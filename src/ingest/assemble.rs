@@ -4,16 +4,27 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::json;
 
+use super::clearing::{self, ClearingReport, Plan, RecordedClearing, Refetches, SizedUnder, size_readings};
+use super::fit::{default_bytes_per_token, main_model};
 use super::natural::Natural;
 use super::needs::Quotations;
-use super::normal::{Call, Item, Kind, Part, hash, short};
+use super::normal::{Call, Held, Item, Kind, Part, hash, short};
 use super::options::default_refetch;
-use super::sizes::{SizeReport, default_bytes_per_token, main_model, size};
+use super::sizes::{SizeReport, size};
 use super::{AgentFilter, FileReport, HeldOut, Options, natural};
+use crate::policy::Assume;
 use crate::trace::{Block, Cause, Document, RequestDoc, SCHEMA, ToolDoc};
 
 /// Makes the document of one part; `None` when it is filtered out or an earlier file holds all its calls.
-pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options: &Options, report: &mut FileReport) -> Option<Document> {
+///
+/// Of a part that was recorded with the provider's clearing on, also the part as recorded.
+pub fn document(
+    mut part: Part,
+    format: &'static str,
+    assumed_base: u32,
+    options: &Options,
+    report: &mut FileReport,
+) -> Option<(Document, Option<RecordedClearing>)> {
     count(&part, report);
     let wanted = match options.agent {
         AgentFilter::All => true,
@@ -23,42 +34,93 @@ pub fn document(mut part: Part, format: &'static str, assumed_base: u32, options
     if !wanted || part.calls.iter().all(|c| c.repeated) {
         return None;
     }
-    let mut sizes = SizeReport::default();
     let shown = part.base_bytes.map(|bytes| (bytes as f64 / default_bytes_per_token(main_model(&part).as_deref())).round() as u32);
     let assumed_base = shown.unwrap_or(assumed_base);
-    let base = size(&mut part, assumed_base, &mut sizes);
+    let mut plan = Plan::of(&part, &Assume::default());
+    let recorded = plan.as_ref().and_then(|plan| {
+        let sized = size_readings(&part).into_iter().map(|assume| as_recorded(&part, &assume, format, assumed_base, options));
+        plan.recorded(&part, if plan.is_providers() { sized.collect() } else { Vec::new() })
+    });
+    let mut sizes = SizeReport::default();
+    let base = size(&mut part, assumed_base, plan.as_mut(), &mut sizes);
     if sizes.recorded_prompts == 0 {
         report.note(format!(
             "no usage is recorded: sizes follow from bytes, and {assumed_base} tokens of system prompt and tools are assumed"
         ));
     }
     let seen = natural::natural(&part.calls, u64::from(base));
-    let needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
+    let mut needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
+    // Without needs nothing can stand for a re-fetch that is left out.
+    let looks = plan.as_ref().filter(|_| options.needs.find);
+    let refetches = looks.map(|plan| clearing::find(&part, &plan.sets)).unwrap_or_default();
+    refetches.apply(&mut needs);
     report.count_natural(&seen);
     report.transcripts += 1;
     report.sub_agent_transcripts += u64::from(part.sub_agent);
 
+    let mut doc = empty(&part, format, base, options);
+    let mut source = json!({
+        "format": format,
+        "agent": if part.sub_agent { "sub" } else { "main" },
+        "part": part.number,
+        "sizes": if sizes.recorded_prompts > 0 { "recorded" } else { "bytes" },
+    });
+    if let Some(plan) = &plan {
+        let mut shown = ClearingReport::default();
+        plan.count(&part, &mut shown);
+        shown.refetches = refetches.copies.len() as u64;
+        shown.refetch_requests = refetches.dropped.iter().filter(|d| **d).count() as u64;
+        shown.failed_refetches = refetches.failed;
+        shown.estimated_steps = sizes.estimated_steps;
+        shown.recovered_results = sizes.recovered_results;
+        if shown.is_on() {
+            source["clearing"] = json!({
+                "cleared_requests": shown.cleared_requests,
+                "refetches": shown.refetches,
+                "placeholder_uses": placeholder_uses(&part),
+            });
+        }
+        report.clearing.add(&shown);
+    }
+    doc.source = Some(source);
+    fill(&mut doc, &part, &seen, needs, &refetches, report);
+    merge(&mut report.sizes, sizes);
+    Some((doc, recorded))
+}
+
+/// Uses whose results are placeholders of unknown original size.
+fn placeholder_uses(part: &Part) -> Vec<u32> {
+    let inputs = part.calls.iter().flat_map(|c| &c.input).filter(|i| i.held == Held::Placeholder);
+    inputs.filter_map(|i| if let Kind::Result(id) = i.kind { Some(id) } else { None }).collect()
+}
+
+/// The document of a part with all that really happened, re-fetches included, and without needs.
+fn as_recorded(part: &Part, assume: &Assume, format: &'static str, assumed_base: u32, options: &Options) -> SizedUnder {
+    let mut part = part.without_text();
+    let mut plan = Plan::of(&part, assume);
+    let base = size(&mut part, assumed_base, plan.as_mut(), &mut SizeReport::default());
+    let seen = natural::natural(&part.calls, u64::from(base));
+    let mut document = empty(&part, format, base, options);
+    let needs = vec![Vec::new(); part.calls.len()];
+    fill(&mut document, &part, &seen, needs, &Refetches::default(), &mut FileReport::default());
+    SizedUnder { tiny_result_bytes: assume.tiny_result_bytes, placeholder_tokens: assume.placeholder_tokens, document }
+}
+
+/// The document of a part, still without requests.
+fn empty(part: &Part, format: &str, base: u32, options: &Options) -> Document {
     let session = hash(&["session", format, &part.session]);
     let id = hash(&["transcript", format, &part.session, &part.agent, &part.number.to_string()]);
-    let mut doc = Document {
+    Document {
         schema: SCHEMA.to_owned(),
         id: short(id),
         session: Some(short(session)),
-        model: main_model(&part),
+        model: main_model(part),
         base_tokens: base,
         context_window: None,
-        source: Some(json!({
-            "format": format,
-            "agent": if part.sub_agent { "sub" } else { "main" },
-            "part": part.number,
-            "sizes": if sizes.recorded_prompts > 0 { "recorded" } else { "bytes" },
-        })),
-        tools: tools(&part, options),
+        source: None,
+        tools: tools(part, options),
         requests: Vec::with_capacity(part.calls.len()),
-    };
-    fill(&mut doc, &part, &seen, needs, report);
-    merge(&mut report.sizes, sizes);
-    Some(doc)
+    }
 }
 
 /// Counts what the part holds, calls that an earlier file holds left out.
@@ -116,12 +178,16 @@ pub fn start(calls: &[Call]) -> Option<i64> {
 }
 
 /// Writes the requests. Calls that an earlier file holds are no requests here; what they put into the context enters as client text.
-fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, report: &mut FileReport) {
+///
+/// Re-fetches that really happened are left out. What a request that did nothing else had brought in comes with the next one, at its time:
+/// had the result not been cleared, this would have been the request.
+fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, refetches: &Refetches, report: &mut FileReport) {
     let origin = start(&part.calls).unwrap_or(0);
     let mut at_ms = 0;
     let mut backwards = 0;
     let mut carried = 0;
     let mut inherited = 0;
+    let mut dropped: Option<Dropped> = None;
     let mut present: HashSet<u32> = HashSet::new();
     let causes: BTreeMap<usize, Cause> = seen.invalidations.iter().map(|n| (n.request as usize, n.cause)).collect();
     for (i, (call, needs)) in part.calls.iter().zip(needs).enumerate() {
@@ -133,11 +199,17 @@ fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, r
         backwards += u64::from(now < at_ms);
         at_ms = now;
         let mut input = Vec::with_capacity(call.input.len() + 1);
+        let before = dropped.take();
+        if let Some(Dropped { results, text, .. }) = &before {
+            input.clone_from(results);
+            carried += text;
+        }
         let mut text = std::mem::take(&mut carried);
-        inherited += text;
+        inherited += text - before.as_ref().map_or(0, |b| b.text);
         let mut has_text = text > 0;
         for item in &call.input {
             match item.kind {
+                Kind::Result(id) if refetches.copies.contains_key(&id) => {}
                 Kind::Result(id) if present.contains(&id) => {
                     let bytes = (item.text_only && item.fixed == 0).then_some(item.bytes);
                     input.push(Block::result(u64::from(id), small(item.tokens), bytes));
@@ -148,25 +220,39 @@ fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, r
                 }
             }
         }
+        let first = doc.requests.is_empty();
+        // The first request that is left of a forked session finds its whole history warm; the replay can serve the base of it.
+        let mut flush = if first { call.usage.map(|u| u.cache_read).filter(|&r| r > 0) } else { seen.flush[i] };
+        let mut kept_warm = !first && seen.kept_warm[i];
+        let mut cause = causes.get(&i).copied().filter(|_| !first);
+        if let Some(before) = &before {
+            flush = before.flush.into_iter().chain(seen.flush[i]).min();
+            (kept_warm, cause) = (before.kept_warm, before.cause);
+        }
+        let now = before.as_ref().map_or(now, |b| b.at_ms);
+        if refetches.dropped.get(i).is_some_and(|d| *d) {
+            dropped = Some(Dropped { results: input, text, at_ms: now, flush, kept_warm, cause });
+            continue;
+        }
         if has_text {
             input.push(Block::user(small(text)));
         }
         let needs: Vec<u64> = needs.into_iter().filter(|id| present.contains(id)).map(u64::from).collect();
         report.needs += needs.len() as u64;
-        let output = call.output.iter().map(|item| block(item, part, &mut present)).collect();
-        let first = doc.requests.is_empty();
+        let output = call.output.iter().filter(|item| !matches!(item.kind, Kind::Use(id) if refetches.copies.contains_key(&id)));
+        let output = output.map(|item| block(item, part, &mut present)).collect();
         doc.requests.push(RequestDoc {
             at_ms: now,
             input,
             output,
             needs,
-            // The first request that is left of a forked session finds its whole history warm; the replay can serve the base of it.
-            flush_above: if first { call.usage.map(|u| u.cache_read).filter(|&r| r > 0) } else { seen.flush[i] },
+            flush_above: flush,
             ttl_ms: call.ttl_ms,
             model: call.model.clone().filter(|m| doc.model.as_ref() != Some(m)),
-            kept_warm: !first && seen.kept_warm[i],
-            invalidation_cause: causes.get(&i).copied().filter(|_| !first),
-            usage: call.usage,
+            kept_warm,
+            invalidation_cause: cause,
+            // No recorded prompt is that of a request that took over another's input.
+            usage: call.usage.filter(|_| before.is_none()),
         });
     }
     if inherited > 0 {
@@ -177,6 +263,16 @@ fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, r
     if backwards > 0 {
         report.note(format!("{backwards} requests carry a time before their predecessor's; the order of the conversation was kept"));
     }
+}
+
+/// What a request that was left out leaves to the next one.
+struct Dropped {
+    results: Vec<Block>,
+    text: u64,
+    at_ms: i64,
+    flush: Option<u64>,
+    kept_warm: bool,
+    cause: Option<Cause>,
 }
 
 fn tokens(items: &[Item]) -> u64 {
@@ -280,5 +376,7 @@ fn merge(file: &mut SizeReport, part: SizeReport) {
     file.partial_outputs += part.partial_outputs;
     file.partial_tokens += part.partial_tokens;
     file.unlogged_tokens += part.unlogged_tokens;
+    file.estimated_steps += part.estimated_steps;
+    file.recovered_results += part.recovered_results;
     file.parts.push(part.steps);
 }

@@ -3,8 +3,8 @@
 //! Sizes that are spread from recorded growth add up to the recorded prompts by construction, so their own agreement proves nothing. Here
 //! bytes per token are fitted, by class, on every other step of a session and predict the rest, both ways round.
 
-use super::normal::{Call, Kind};
-use super::sizes::{RESULT_OVERHEAD, USE_OVERHEAD, USER_OVERHEAD};
+use super::fit::{RESULT_OVERHEAD, USE_OVERHEAD, USER_OVERHEAD};
+use super::normal::{Call, Item, Kind};
 
 /// The recorded growth from one call to the next and the bytes that make it up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Step {
     pub switched: bool,
     /// Recorded output tokens of the previous call.
     pub output_tokens: u64,
-    /// Bytes of that output which the log shows.
+    /// Bytes of that output which the log shows; these and the next two are weighed by what they are.
     pub output_bytes: u64,
     /// Tool uses in it.
     pub output_uses: u32,
@@ -38,6 +38,7 @@ pub struct Step {
 impl Step {
     /// The step from `before` to `now`, call number `call`, which grew the prompt by `growth`.
     pub(super) fn between(before: &Call, now: &Call, call: usize, growth: i64) -> Self {
+        let weighed = |items: &mut dyn Iterator<Item = &Item>| items.map(|i| i.weight).sum::<u64>() / 100;
         let results = now.input.iter().filter(|i| matches!(i.kind, Kind::Result(_)));
         Self {
             call: call as u32,
@@ -45,12 +46,12 @@ impl Step {
             prompt: now.usage.map_or(0, |u| u.prompt()),
             switched: before.model != now.model,
             output_tokens: before.usage.map_or(0, |u| u.output),
-            output_bytes: before.output.iter().map(|i| i.bytes).sum(),
+            output_bytes: weighed(&mut before.output.iter()),
             output_uses: before.output.iter().filter(|i| matches!(i.kind, Kind::Use(_))).count() as u32,
             complete: before.complete,
             results: results.clone().count() as u32,
-            result_bytes: results.map(|i| i.bytes).sum(),
-            user_bytes: now.input.iter().filter(|i| i.kind == Kind::User).map(|i| i.bytes).sum(),
+            result_bytes: weighed(&mut results.clone()),
+            user_bytes: weighed(&mut now.input.iter().filter(|i| i.kind == Kind::User)),
             image_tokens: now.input.iter().map(|i| i.fixed).sum(),
         }
     }

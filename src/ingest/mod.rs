@@ -1,7 +1,7 @@
 //! Readers of agents' logs: bytes in, traces and a report of what was read out.
 //!
 //! A reader (one file and one line in [`readers`]) turns a log into the normal form of [`normal`]; everything after that is the same for
-//! every format: [`sizes`] (tokens), [`needs`] (quotations), [`natural`] (what the log shows of the cache) and [`assemble`] (documents).
+//! every format: [`clearing`] (what recorded prompts lacked), [`sizes`] (tokens), [`needs`] (quotations), [`natural`] (what the log shows of the cache) and [`assemble`] (documents).
 //!
 //! ```
 //! let log = concat!(
@@ -18,6 +18,8 @@
 //! Nothing here opens a file or prints, and no text of a log is in what comes out.
 
 mod assemble;
+mod clearing;
+mod fit;
 mod held_out;
 mod input;
 mod lenient;
@@ -31,17 +33,21 @@ mod records;
 mod repair;
 mod report;
 mod sizes;
+mod spread;
 mod time;
+mod weigh;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 
+pub use clearing::{AskedEdit, ClearingReport, ObservedRequest, RecordedClearing, SizedUnder};
+pub use fit::default_bytes_per_token;
 pub use held_out::{HeldOut, Step};
 pub use natural::{Caching, NaturalInvalidation, natural_invalidations};
 pub use needs::Quotations;
 pub use options::{AgentFilter, Limits, NeedOptions, Options, OwnText, default_refetch};
 pub use report::{CauseCount, FileReport, Skipped};
-pub use sizes::{SizeReport, default_bytes_per_token};
+pub use sizes::SizeReport;
 pub use time::{Instant, parse as parse_timestamp};
 
 use crate::trace::{Document, ToolDoc};
@@ -56,6 +62,8 @@ pub struct Ingested {
     /// When the first request of each transcript was sent, milliseconds since 1970, as far as its source says. Beside the documents and
     /// not in them, so that no date is in what is imported.
     pub starts: Vec<Option<i64>>,
+    /// Of each transcript that was recorded with the provider's clearing on: what was asked and done, and the transcript as recorded.
+    pub recorded_clearing: Vec<Option<RecordedClearing>>,
     /// One report a file.
     pub reports: Vec<FileReport>,
 }
@@ -75,6 +83,7 @@ pub struct Ingest {
     seen: HashSet<u128>,
     documents: Vec<Document>,
     starts: Vec<Option<i64>>,
+    recorded_clearing: Vec<Option<RecordedClearing>>,
     by_id: HashMap<String, usize>,
     reports: Vec<FileReport>,
 }
@@ -82,7 +91,15 @@ pub struct Ingest {
 impl Ingest {
     /// An import of nothing yet.
     pub fn new(options: Options) -> Self {
-        Self { options, seen: HashSet::new(), documents: Vec::new(), starts: Vec::new(), by_id: HashMap::new(), reports: Vec::new() }
+        Self {
+            options,
+            seen: HashSet::new(),
+            documents: Vec::new(),
+            starts: Vec::new(),
+            recorded_clearing: Vec::new(),
+            by_id: HashMap::new(),
+            reports: Vec::new(),
+        }
     }
 
     /// Reads one file whole. `name` is only repeated in the report; the format is told by the content.
@@ -121,7 +138,7 @@ impl Ingest {
         let before = self.documents.len();
         let mut nothing = parsed.parts.is_empty() && parsed.documents.is_empty();
         for doc in parsed.documents {
-            if self.push(doc, None, true) {
+            if self.push(doc, None, None, true) {
                 report.transcripts += 1;
             } else {
                 report.duplicates += 1;
@@ -131,11 +148,13 @@ impl Ingest {
             for mut part in parsed.parts {
                 assemble::mark_repeated(&mut part.calls, &mut self.seen);
                 let start = assemble::start(&part.calls);
-                if let Some(doc) = assemble::document(part, format.name(), format.assumed_base(), &self.options, &mut report) {
-                    self.push(doc, start, false);
+                let made = assemble::document(part, format.name(), format.assumed_base(), &self.options, &mut report);
+                if let Some((doc, recorded)) = made {
+                    self.push(doc, start, recorded, false);
                 }
             }
         }
+        report.clearing.notes().into_iter().for_each(|note| report.note(note));
         assemble::note_sizes(&mut report);
         assemble::note_cache(&mut report);
         if report.error.is_none() && self.documents.len() == before {
@@ -152,7 +171,7 @@ impl Ingest {
     }
 
     /// Keeps a document under an id of its own; `false` when the very same one is there already.
-    fn push(&mut self, mut doc: Document, start: Option<i64>, same_is_one: bool) -> bool {
+    fn push(&mut self, mut doc: Document, start: Option<i64>, recorded: Option<RecordedClearing>, same_is_one: bool) -> bool {
         let id = doc.id.clone();
         let mut copy = 1;
         while let Some(&other) = self.by_id.get(&doc.id) {
@@ -168,12 +187,13 @@ impl Ingest {
         self.by_id.insert(doc.id.clone(), self.documents.len());
         self.documents.push(doc);
         self.starts.push(start);
+        self.recorded_clearing.push(recorded);
         true
     }
 
     /// Adds a transcript that another source made (a generator).
     pub fn add_document(&mut self, doc: Document) {
-        self.push(doc, None, false);
+        self.push(doc, None, None, false);
     }
 
     /// The transcripts so far.
@@ -188,7 +208,7 @@ impl Ingest {
 
     /// Ends the import.
     pub fn finish(self) -> Ingested {
-        Ingested { documents: self.documents, starts: self.starts, reports: self.reports }
+        Ingested { documents: self.documents, starts: self.starts, recorded_clearing: self.recorded_clearing, reports: self.reports }
     }
 }
 

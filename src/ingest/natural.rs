@@ -6,7 +6,8 @@
 //!
 //! Only these become `flush_above` on a request, so that they happen under every config; reads are never copied. Three causes need none:
 //! what the TTL, a model switch or the lookback takes away comes out of the replay's own rules, so that another TTL can be tried on the
-//! same log. And what the provider's own clearing took away is no natural invalidation: the replay decides anew what is cleared.
+//! same log. And what clearing took away, the provider's or the client's own, is no natural invalidation: the replay decides anew what is
+//! cleared.
 
 use super::normal::{Call, Item, Kind};
 use crate::price::Catalogue;
@@ -169,8 +170,8 @@ fn appended_positions(before: &Call, now: &Call) -> usize {
 fn cause(before: &Call, now: &Call, gap: Option<i64>, ttl: i64, caching: Caching) -> Cause {
     let differ = |a: Option<u128>, b: Option<u128>| a.zip(b).is_some_and(|(a, b)| a != b);
     let shrank = before.usage.zip(now.usage).is_some_and(|(a, b)| b.prompt() < a.prompt());
-    let cleared = |call: &Call| call.applied.map_or(0, |a| a.cleared_tool_uses);
-    if cleared(now) > cleared(before) {
+    let thinking = |call: &Call| call.applied.map_or(0, |a| a.cleared_thinking_tokens);
+    if now.cleared_uses > before.cleared_uses {
         Cause::Cleared
     } else if before.model.is_some() && now.model.is_some() && before.model != now.model {
         Cause::ModelChanged
@@ -178,7 +179,7 @@ fn cause(before: &Call, now: &Call, gap: Option<i64>, ttl: i64, caching: Caching
         Cause::ToolsChanged
     } else if differ(before.system_hash, now.system_hash) {
         Cause::SystemChanged
-    } else if now.messages_changed || shrank {
+    } else if now.messages_changed || shrank || thinking(now) > thinking(before) {
         Cause::MessagesChanged
     } else if gap.is_some_and(|gap| gap > ttl) {
         Cause::TtlExpired

@@ -22,6 +22,29 @@ pub enum Kind {
     Use(u32),
 }
 
+/// Whether a result is what its tool answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Held {
+    /// It is, or it is no result.
+    #[default]
+    Whole,
+    /// The client's placeholder for a result that it cleared, and the log holds the original nowhere.
+    Placeholder,
+    /// It is, though the request that first sent it held a placeholder: another record of the log holds the original.
+    Restored,
+    /// "The file did not change": the client kept back a result that it believed to be in the prompt still.
+    Unchanged,
+}
+
+/// What tells whether a tool use repeats another one. 0: unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Hash of the tool's name and its input, the same in whatever order the input has its keys.
+    pub input: u64,
+    /// Hash of the path that the input names.
+    pub path: u64,
+}
+
 /// One block of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
@@ -29,6 +52,8 @@ pub struct Item {
     pub kind: Kind,
     /// UTF-8 bytes of what counts as text.
     pub bytes: u64,
+    /// The same, weighed by how much of a token each byte is likely to make, in hundredths of a byte: what sizes are estimated from.
+    pub weight: u64,
     /// Tokens of what counts by pixels.
     pub fixed: u64,
     /// Whether it holds text only.
@@ -39,12 +64,27 @@ pub struct Item {
     pub text: String,
     /// Tokens; set by the sizing.
     pub tokens: u64,
+    /// Of a result: whether it is the tool's own.
+    pub held: Held,
+    /// Of a use: what it asks for.
+    pub identity: Identity,
 }
 
 impl Item {
     /// An item without content.
     pub fn new(kind: Kind) -> Self {
-        Self { kind, bytes: 0, fixed: 0, text_only: true, guessed: false, text: String::new(), tokens: 0 }
+        Self {
+            kind,
+            bytes: 0,
+            weight: 0,
+            fixed: 0,
+            text_only: true,
+            guessed: false,
+            text: String::new(),
+            tokens: 0,
+            held: Held::Whole,
+            identity: Identity::default(),
+        }
     }
 
     /// Joins another item of client text to this one.
@@ -52,6 +92,7 @@ impl Item {
     #[allow(clippy::needless_pass_by_value)]
     pub fn absorb(&mut self, other: Self) {
         self.bytes += other.bytes;
+        self.weight += other.weight;
         self.fixed += other.fixed;
         self.tokens += other.tokens;
         self.text_only &= other.text_only;
@@ -121,8 +162,14 @@ pub struct Call {
     pub asked: Asked,
     /// Whether the log shows that the client edited messages which earlier requests sent (its own clearing of old results).
     pub messages_changed: bool,
+    /// Ids of the uses, as hashes, whose results the client sends as placeholders from this call on, where the log names them.
+    pub replaced_ids: Vec<u128>,
+    /// The same as indices into [`Part::uses`]; set when uses and results are paired.
+    pub replaced: Vec<u32>,
     /// What the response says of it. `None`: it says nothing, and gateways drop the field, so that is *unknown* and not *none*.
     pub applied: Option<Applied>,
+    /// Results that were not in its prompt because provider or client had cleared them; set by the sizing.
+    pub cleared_uses: u64,
 }
 
 /// One history.
@@ -142,6 +189,39 @@ pub struct Part {
     pub uses: Vec<String>,
     /// The calls in order.
     pub calls: Vec<Call>,
+}
+
+impl Part {
+    /// A copy without the texts in which quotations are looked for.
+    pub fn without_text(&self) -> Self {
+        let bare = |items: &[Item]| -> Vec<Item> {
+            items.iter().map(|i| Item { text: String::new(), held: i.held, identity: i.identity, ..*i }).collect()
+        };
+        let calls = self.calls.iter().map(|call| {
+            let asked = call.asked.clone();
+            Call {
+                key: call.key,
+                model: call.model.clone(),
+                at_ms: call.at_ms,
+                input: bare(&call.input),
+                output: bare(&call.output),
+                usage: call.usage,
+                complete: call.complete,
+                ttl_ms: call.ttl_ms,
+                records: call.records,
+                repeated: call.repeated,
+                system_hash: call.system_hash,
+                tools_hash: call.tools_hash,
+                asked,
+                messages_changed: call.messages_changed,
+                replaced_ids: Vec::new(),
+                replaced: call.replaced.clone(),
+                applied: call.applied,
+                cleared_uses: call.cleared_uses,
+            }
+        });
+        Self { calls: calls.collect(), uses: self.uses.clone(), session: self.session.clone(), agent: self.agent.clone(), ..*self }
+    }
 }
 
 /// The first 16 bytes of SHA-256: what stands for an id wherever ids are compared or leave.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::clearing::ClearingReport;
 use super::natural::Natural;
 use super::sizes::SizeReport;
 use crate::trace::{Cause, Usage};
@@ -91,6 +92,8 @@ pub struct FileReport {
     pub kept_warm_proven: u64,
     /// How token sizes were found, and how well they agree with the recorded prompts.
     pub sizes: SizeReport,
+    /// What the file shows of clearing.
+    pub clearing: ClearingReport,
     /// What else a reader of the figures should know, a sentence each.
     pub notes: Vec<String>,
 }

@@ -4,8 +4,11 @@
 //! sum of a step is exact and only its spread over the step's items is estimated, by bytes and class. Where usage is missing, sizes follow
 //! from the part's own bytes per token, and where there is none at all from defaults by model.
 
+use super::clearing::{Change, Growth, Plan};
+use super::fit::Fit;
 use super::held_out::{HeldOut, Step};
-use super::normal::{Call, Item, Kind, Part};
+use super::normal::{Call, Held, Item, Kind, Part};
+use super::spread::{distribute, spread, spread_output};
 
 /// How the sizes of one part, or of the parts of one file, were found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,6 +38,10 @@ pub struct SizeReport {
     pub partial_tokens: u64,
     /// Tokens that grew without any text in the log to hold them (tool definitions loaded late, reminders); they count as client text.
     pub unlogged_tokens: u64,
+    /// Clear events at which the recorded prompt does not fit what was cleared: the sizes of what came then are from bytes.
+    pub estimated_steps: u64,
+    /// Results that are placeholders in the log and whose original size the recorded growth shows.
+    pub recovered_results: u64,
     /// Steps between recorded prompts, raw: what a held-out error is taken from. Of the part at hand.
     pub steps: Vec<Step>,
     /// The same part by part, in the report on a file.
@@ -43,129 +50,17 @@ pub struct SizeReport {
     pub held_out: HeldOut,
 }
 
-/// Tokens that a block costs beside its content: the wrapping of results and uses in the prompt, as seen at near-empty ones in logs with
-/// recorded usage (a result of 5 bytes grows the prompt by 14 tokens; a call with 20 bytes of input is billed about 50).
-pub(super) const RESULT_OVERHEAD: f64 = 12.0;
-pub(super) const USE_OVERHEAD: f64 = 42.0;
-pub(super) const USER_OVERHEAD: f64 = 4.0;
 /// No text has more tokens than this many bytes each (dense hexadecimal comes near).
 const DENSEST: f64 = 1.2;
-
-/// Bytes per token where nothing is recorded, by model name.
-///
-/// 2.5 for the tokenizer of Opus 4.7 and later, 3.4 for Claude models up to Sonnet 4.6, 3.2 Gemini, 4.0 GPT.
-pub fn default_bytes_per_token(model: Option<&str>) -> f64 {
-    let model = model.unwrap_or("").to_ascii_lowercase();
-    if model.contains("gemini") {
-        return 3.2;
-    }
-    if model.contains("gpt") || model.starts_with("o1") || model.starts_with("o3") || model.starts_with("o4") || model.contains("codex") {
-        return 4.0;
-    }
-    if ["fable", "mythos"].iter().any(|m| model.contains(m)) {
-        return 2.5;
-    }
-    // `claude-opus-4-7`, `claude-sonnet-5`: the version is the first numbers after the family.
-    for family in ["opus", "sonnet", "haiku"] {
-        let Some((_, after)) = model.split_once(family) else { continue };
-        let mut numbers =
-            after.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty() && n.len() < 3).filter_map(|n| n.parse::<u32>().ok());
-        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        return if version >= (4, 7) { 2.5 } else { 3.4 };
-    }
-    3.4
-}
-
-/// Bytes per token of one part.
-#[derive(Debug, Clone, Copy)]
-struct Fit {
-    input: f64,
-    output: f64,
-    fitted: bool,
-}
-
-impl Fit {
-    fn tokens(&self, item: &Item) -> f64 {
-        let bytes = item.bytes as f64;
-        item.fixed as f64
-            + match item.kind {
-                Kind::User => USER_OVERHEAD + bytes / self.input,
-                Kind::Result(_) => RESULT_OVERHEAD + bytes / self.input,
-                Kind::Use(_) => USE_OVERHEAD + bytes / self.output,
-                Kind::Text | Kind::Thinking => bytes / self.output,
-            }
-    }
-
-    fn sum<'i>(&self, items: impl IntoIterator<Item = &'i Item>) -> f64 {
-        items.into_iter().map(|i| self.tokens(i)).sum()
-    }
-
-    fn of(part: &Part) -> Self {
-        let default = default_bytes_per_token(main_model(part).as_deref());
-        let mut fit = Self { input: default, output: default, fitted: false };
-        // The second pass leaves out what the first pass shows to be no plain text.
-        for _ in 0..2 {
-            let (mut bytes_in, mut tokens_in, mut bytes_out, mut tokens_out) = (0.0, 0.0, 0.0, 0.0);
-            for (before, after) in part.calls.iter().zip(part.calls.iter().skip(1)) {
-                let (Some(a), Some(b)) = (before.usage, after.usage) else { continue };
-                if !before.complete || before.model != after.model {
-                    continue;
-                }
-                let bytes: u64 = after.input.iter().map(|i| i.bytes).sum();
-                let plain = after.input.iter().all(|i| i.fixed == 0 && i.text_only && !i.guessed);
-                let overhead = fit.sum(&after.input) - bytes as f64 / fit.input;
-                let tokens = b.prompt() as f64 - a.prompt() as f64 - a.output as f64 - overhead;
-                let expected = bytes as f64 / fit.input;
-                if plain && bytes >= 200 && tokens > expected / 2.5 && tokens < expected * 2.5 {
-                    bytes_in += bytes as f64;
-                    tokens_in += tokens;
-                }
-            }
-            for call in part.calls.iter().filter(|c| c.complete) {
-                let Some(usage) = call.usage else { continue };
-                let bytes: u64 = call.output.iter().map(|i| i.bytes).sum();
-                let expected = bytes as f64 / fit.output;
-                let tokens = usage.output as f64 - (fit.sum(&call.output) - expected);
-                if bytes >= 100
-                    && call.output.iter().all(|i| i.kind != Kind::Thinking)
-                    && tokens > expected / 2.5
-                    && tokens < expected * 2.5
-                {
-                    bytes_out += bytes as f64;
-                    tokens_out += tokens;
-                }
-            }
-            if bytes_in >= 2000.0 {
-                fit.input = bytes_in / tokens_in;
-                fit.fitted = true;
-            }
-            if bytes_out >= 1000.0 {
-                fit.output = bytes_out / tokens_out;
-            }
-        }
-        fit
-    }
-}
-
-/// The model that answered most calls, the first of several.
-pub fn main_model(part: &Part) -> Option<String> {
-    let mut counts: Vec<(&str, u32)> = Vec::new();
-    for model in part.calls.iter().filter_map(|c| c.model.as_deref()) {
-        match counts.iter_mut().find(|(m, _)| *m == model) {
-            Some((_, n)) => *n += 1,
-            None => counts.push((model, 1)),
-        }
-    }
-    let most = counts.iter().map(|&(_, n)| n).max()?;
-    counts.iter().find(|&&(_, n)| n == most).map(|&(m, _)| m.to_owned())
-}
+/// By this share sizes from bytes may be wrong.
+const UNCERTAIN: f64 = 0.35;
 
 /// Sets the tokens of every item and returns `base_tokens`, which make the first recorded prompt whole.
 ///
-/// Replayed without clearing, the prompt of each call with usage then equals the recorded one, except after an impossible step.
-/// `assumed_base` stands in where no call has usage.
-pub fn size(part: &mut Part, assumed_base: u32, report: &mut SizeReport) -> u32 {
-    let fit = Fit::of(part);
+/// Replayed without clearing, the prompt of each call with usage then equals the recorded one and what was cleared of it (`plan`, where the
+/// log was recorded with clearing on), except after an impossible step. `assumed_base` stands in where no call has usage.
+pub fn size(part: &mut Part, assumed_base: u32, mut plan: Option<&mut Plan>, report: &mut SizeReport) -> u32 {
+    let fit = Fit::of(part, |i| plan.as_ref().is_none_or(|plan| plan.steady(part, i)));
     report.input_bytes_per_token = fit.input;
     report.output_bytes_per_token = fit.output;
     report.fitted = fit.fitted;
@@ -179,19 +74,40 @@ pub fn size(part: &mut Part, assumed_base: u32, report: &mut SizeReport) -> u32 
         }
     }
     let known: Vec<usize> = (0..part.calls.len()).filter(|&i| part.calls[i].usage.is_some()).collect();
-    let Some((&first, &last)) = known.first().zip(known.last()) else { return assumed_base };
-    let base = first_prompt(part, first);
-    for pair in known.windows(2) {
-        step(part, pair[0], pair[1], &fit, report);
+    let first = known.first().copied().unwrap_or(part.calls.len());
+    let assumed = u64::from(assumed_base);
+    if let Some(plan) = plan.as_deref_mut() {
+        let prompt = part.calls.get(first).and_then(|c| c.usage).map(|u| u.prompt());
+        for i in 0..part.calls.len().min(first + 1) {
+            let likely = assumed + before(part, i).map(|i| i.tokens).sum::<u64>();
+            plan.pass(part, i, prompt.filter(|_| i == first).unwrap_or(likely), assumed);
+        }
     }
-    finish_output(&mut part.calls[last], &fit);
-    agree(part, base, report);
+    let mut base = assumed_base;
+    if let Some(&last) = known.last() {
+        base = first_prompt(part, first, plan.as_deref());
+        for pair in known.windows(2) {
+            step(part, pair[0], pair[1], base, &fit, plan.as_deref_mut(), report);
+        }
+        finish_output(&mut part.calls[last], &fit);
+        if let Some(plan) = plan.as_deref_mut() {
+            for i in last + 1..part.calls.len() {
+                let likely = u64::from(base) + before(part, i).map(|i| i.tokens).sum::<u64>();
+                plan.pass(part, i, likely, u64::from(base));
+            }
+        }
+        agree(part, base, plan.as_deref(), report);
+    }
+    if let Some(plan) = plan {
+        part.calls.iter_mut().zip(&plan.sets.counts).for_each(|(call, &n)| call.cleared_uses = n);
+    }
     base
 }
 
 /// Sizes up to the first recorded prompt; what is not visible text is system prompt and tools.
-fn first_prompt(part: &mut Part, first: usize) -> u32 {
-    let prompt = part.calls[first].usage.map_or(0, |u| u.prompt());
+fn first_prompt(part: &mut Part, first: usize, plan: Option<&Plan>) -> u32 {
+    let cleared = plan.map_or(0, |plan| plan.cleared_tokens(part, first));
+    let prompt = part.calls[first].usage.map_or(0, |u| u.prompt()).saturating_add_signed(cleared);
     let warm = part.calls[first].usage.map_or(0, |u| u.cache_read);
     let visible = |part: &Part| -> u64 { before(part, first).map(|i| i.tokens).sum() };
     let text = visible(part);
@@ -222,16 +138,39 @@ fn before(part: &Part, i: usize) -> impl Iterator<Item = &Item> {
 }
 
 /// One step from the recorded prompt of call `from` to that of call `to`.
-fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeReport) {
+fn step(part: &mut Part, from: usize, to: usize, base: u32, fit: &Fit, plan: Option<&mut Plan>, report: &mut SizeReport) {
     let (Some(a), Some(b)) = (part.calls[from].usage, part.calls[to].usage) else { return };
-    let growth = b.prompt() as i64 - a.prompt() as i64;
-    if to == from + 1 {
-        report.steps.push(Step::between(&part.calls[from], &part.calls[to], to, growth));
-    }
+    let mut growth = b.prompt() as i64 - a.prompt() as i64;
     let appended: Vec<&Item> =
         part.calls[from + 1..to].iter().flat_map(|c| c.input.iter().chain(&c.output)).chain(&part.calls[to].input).collect();
-    let weights: Vec<f64> = appended.iter().map(|i| fit.tokens(i)).collect();
+    let mut weights: Vec<f64> = appended.iter().map(|i| fit.tokens(i)).collect();
+    let mut change = Change::default();
+    if let Some(plan) = plan {
+        let appends: f64 = weights.iter().sum();
+        let likely = a.output as i64 + appends.round() as i64;
+        let original = a.prompt().saturating_add_signed(plan.cleared_tokens(part, from) + likely);
+        let tolerance = (appends * UNCERTAIN) as u64 + 300;
+        change = plan.step(part, from, to, &Growth { grew: growth, likely, tolerance, original, base: u64::from(base) });
+        // What arrived cleared: the prompt had only its placeholder.
+        for (weight, item) in weights.iter_mut().zip(&appended) {
+            if matches!(item.kind, Kind::Result(id) if change.arrived.contains(&id)) {
+                *weight = plan.placeholder() as f64;
+            }
+        }
+    }
+    if to == from + 1 && change.is_none() {
+        report.steps.push(Step::between(&part.calls[from], &part.calls[to], to, growth));
+    }
     let expected: f64 = weights.iter().sum();
+    if !change.is_none() {
+        growth += change.freed;
+        let most = (a.output as f64 + expected) * 3.0 + 500.0;
+        if (growth as f64) < expected * 0.3 - 100.0 || growth as f64 > most {
+            report.estimated_steps += 1;
+            growth = a.output as i64 + expected.round() as i64;
+        }
+    }
+    let lost: Vec<usize> = (0..appended.len()).filter(|&i| appended[i].held == Held::Placeholder).collect();
     let densest: f64 = appended.iter().map(|i| i.bytes as f64 / DENSEST).sum::<f64>() + expected + 100.0;
     let fixed: Vec<u64> = appended.iter().map(|i| i.fixed).collect();
     let switched = part.calls[from].model != part.calls[to].model;
@@ -249,6 +188,7 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
     let total = growth;
     let growth = growth - beyond;
     let mut shares;
+    let mut found: Vec<usize> = Vec::new();
     let mut unlogged = 0;
     let mut entered = output;
     if growth < output || ((growth - output) as f64) < expected * 0.15 {
@@ -262,7 +202,16 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
         shares = distribute(rest, &weights);
     } else {
         let rest = growth - output;
-        if appended.is_empty() || rest as f64 > densest {
+        if !lost.is_empty() && rest as f64 > expected * 1.5 + 200.0 {
+            // The prompt held whole what the log has a placeholder of.
+            shares = weights.iter().map(|w| w.round() as u64).collect();
+            let more = distribute(rest - shares.iter().sum::<u64>(), &vec![1.0; lost.len()]);
+            for (&i, more) in lost.iter().zip(more) {
+                shares[i] += more;
+                found.push(i);
+            }
+            report.recovered_results += lost.len() as u64;
+        } else if appended.is_empty() || rest as f64 > densest {
             shares = weights.iter().map(|w| w.round() as u64).collect();
             unlogged = rest - shares.iter().sum::<u64>().min(rest);
         } else {
@@ -274,12 +223,19 @@ fn step(part: &mut Part, from: usize, to: usize, fit: &Fit, report: &mut SizeRep
     spread_output(&mut part.calls[from].output, entered, fit);
     let used: u64 = shares.iter().sum::<u64>() + unlogged + part.calls[from].output.iter().map(|i| i.tokens).sum::<u64>();
     unlogged += total - used.min(total);
-    shares.reverse();
+    let mut shares = shares.into_iter().enumerate();
     for i in from + 1..=to {
         let call = &mut part.calls[i];
         let output = if i < to { &mut call.output[..] } else { &mut [] };
         for item in call.input.iter_mut().chain(output) {
-            item.tokens = shares.pop().unwrap_or(0);
+            let Some((at, share)) = shares.next() else { break };
+            // What arrived cleared keeps its likely size.
+            if !matches!(item.kind, Kind::Result(id) if change.arrived.contains(&id)) {
+                item.tokens = share;
+            }
+            if found.contains(&at) {
+                item.held = Held::Whole;
+            }
         }
     }
     if unlogged > 0 {
@@ -314,70 +270,21 @@ fn finish_output(call: &mut Call, fit: &Fit) {
     }
 }
 
-/// Spreads an output over its blocks; thinking whose text the log does not keep takes what the visible blocks leave.
-fn spread_output(items: &mut [Item], total: u64, fit: &Fit) {
-    let hidden = |i: &Item| i.kind == Kind::Thinking && i.bytes == 0;
-    let unseen = items.iter().filter(|i| hidden(i)).count() as u64;
-    let mut weights: Vec<f64> = items.iter().map(|i| fit.tokens(i)).collect();
-    if unseen > 0 {
-        let visible: f64 = weights.iter().sum();
-        let rest = (total as f64 - visible).max(unseen as f64) / unseen as f64;
-        for (weight, item) in weights.iter_mut().zip(items.iter()) {
-            if hidden(item) {
-                *weight = rest;
-            }
-        }
-    }
-    for (item, share) in items.iter_mut().zip(distribute(total, &weights)) {
-        item.tokens = share;
-    }
-}
-
-/// Like [`distribute`], but images keep their size where there is room for it.
-fn spread(total: u64, weights: &[f64], fixed: &[u64]) -> Vec<u64> {
-    let images: u64 = fixed.iter().sum();
-    let text: f64 = weights.iter().sum::<f64>() - images as f64;
-    if images == 0 || (total.saturating_sub(images) as f64) < text * 0.5 || text <= 0.0 {
-        return distribute(total, weights);
-    }
-    let texts: Vec<f64> = weights.iter().zip(fixed).map(|(w, &f)| w - f as f64).collect();
-    distribute(total - images, &texts).into_iter().zip(fixed).map(|(t, f)| t + f).collect()
-}
-
-/// Splits `total` in proportion to `weights` into whole numbers that sum to it (largest remainder; the first of equals). No weights: nothing
-/// is split. All zero: equal parts.
-pub fn distribute(total: u64, weights: &[f64]) -> Vec<u64> {
-    let sum: f64 = weights.iter().sum();
-    let even = sum <= 0.0 || !sum.is_finite();
-    let share = |w: f64| if even { total as f64 / weights.len() as f64 } else { total as f64 * (w / sum) };
-    let mut parts: Vec<u64> = weights.iter().map(|&w| (share(w).floor() as u64).min(total)).collect();
-    let mut left = total.saturating_sub(parts.iter().sum());
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by(|&a, &b| (share(weights[b]).fract()).total_cmp(&share(weights[a]).fract()).then(a.cmp(&b)));
-    for &i in order.iter().cycle().take(if weights.is_empty() { 0 } else { left as usize }) {
-        parts[i] += 1;
-        left -= 1;
-    }
-    // Rounding of huge totals may give a unit too many.
-    let mut over = parts.iter().sum::<u64>().saturating_sub(total);
-    for part in parts.iter_mut().rev() {
-        let less = over.min(*part);
-        *part -= less;
-        over -= less;
-    }
-    debug_assert!(left == 0 || weights.is_empty());
-    parts
-}
-
-/// Compares the prompts that the sizes add up to with the recorded ones.
-fn agree(part: &Part, base: u32, report: &mut SizeReport) {
+/// Compares the prompts that the sizes add up to, less what was cleared of them, with the recorded ones.
+fn agree(part: &Part, base: u32, plan: Option<&Plan>, report: &mut SizeReport) {
     let mut prompt = u64::from(base);
-    for call in &part.calls {
+    let mut cleared = vec![false; part.uses.len()];
+    for (i, call) in part.calls.iter().enumerate() {
         prompt += call.input.iter().map(|i| i.tokens).sum::<u64>();
+        let gone = plan.map_or(0, |plan| {
+            plan.sets.follow(i, &mut cleared);
+            plan.tokens_of(part, i, &cleared)
+        });
         if let Some(usage) = call.usage {
+            let sent = prompt.saturating_add_signed(-gone);
             report.recorded_prompts += 1;
-            report.exact_prompts += u64::from(usage.prompt() == prompt);
-            report.largest_difference = report.largest_difference.max(usage.prompt().abs_diff(prompt));
+            report.exact_prompts += u64::from(usage.prompt() == sent);
+            report.largest_difference = report.largest_difference.max(usage.prompt().abs_diff(sent));
         }
         prompt += call.output.iter().map(|i| i.tokens).sum::<u64>();
     }
@@ -386,42 +293,12 @@ fn agree(part: &Part, base: u32, report: &mut SizeReport) {
 #[cfg(test)]
 #[allow(clippy::float_cmp)]
 mod tests {
+    use super::super::fit::RESULT_OVERHEAD;
     use super::*;
     use crate::trace::Usage;
 
-    #[test]
-    fn parts_sum_to_the_total_and_the_largest_remainders_round_up() {
-        assert_eq!(distribute(10, &[1.0, 1.0, 1.0]), [4, 3, 3]);
-        assert_eq!(distribute(10, &[2.0, 1.0, 1.0]), [5, 3, 2]);
-        assert_eq!(distribute(7, &[0.0, 0.0]), [4, 3]);
-        assert_eq!(distribute(0, &[5.0, 1.0]), [0, 0]);
-        assert!(distribute(5, &[]).is_empty());
-        for total in [1, 17, 99_999, 1 << 40] {
-            let weights: Vec<f64> = (0..37).map(|i| f64::from(i * i % 11) + 0.1).collect();
-            assert_eq!(distribute(total, &weights).iter().sum::<u64>(), total);
-        }
-    }
-
-    #[test]
-    fn bytes_per_token_by_model() {
-        for (model, bytes) in [
-            ("claude-opus-4-7", 2.5),
-            ("claude-opus-4-6", 3.4),
-            ("claude-sonnet-4-6-20260101", 3.4),
-            ("claude-sonnet-5", 2.5),
-            ("claude-opus-4-20250514", 3.4),
-            ("claude-3-5-haiku-20241022", 3.4),
-            ("claude-fable-5", 2.5),
-            ("gemini-3-pro", 3.2),
-            ("gpt-5.4", 4.0),
-            ("glm-4.7", 3.4),
-        ] {
-            assert_eq!(default_bytes_per_token(Some(model)), bytes, "{model}");
-        }
-    }
-
     fn item(kind: Kind, bytes: u64) -> Item {
-        Item { bytes, ..Item::new(kind) }
+        Item { bytes, weight: bytes * 100, ..Item::new(kind) }
     }
 
     /// A part whose text has 2 bytes a token beside the overheads, with usage on the calls that `known` names.
@@ -449,7 +326,7 @@ mod tests {
     fn recorded_growth_gives_each_result_its_size() {
         let mut all = part(|_| true);
         let mut report = SizeReport::default();
-        let base = size(&mut all, 0, &mut report);
+        let base = size(&mut all, 0, None, &mut report);
         assert!(report.fitted && (report.input_bytes_per_token - 2.0).abs() < 0.01, "{report:?}");
         assert_eq!((report.exact_prompts, report.recorded_prompts, report.steps.len()), (12, 12, 11));
         assert_eq!(base, 10_000 - 204);
@@ -463,7 +340,7 @@ mod tests {
     fn calls_without_usage_lie_between_recorded_prompts() {
         let mut some = part(|i| i == 2 || i % 4 == 1);
         let mut report = SizeReport::default();
-        size(&mut some, 0, &mut report);
+        size(&mut some, 0, None, &mut report);
         assert_eq!((report.exact_prompts, report.recorded_prompts, report.largest_difference), (4, 4, 0));
         assert!(some.calls.iter().all(|c| c.input[0].tokens > 100));
     }
@@ -472,7 +349,7 @@ mod tests {
     fn without_usage_sizes_follow_from_bytes_and_the_base_is_assumed() {
         let mut none = part(|_| false);
         let mut report = SizeReport::default();
-        assert_eq!(size(&mut none, 4321, &mut report), 4321);
+        assert_eq!(size(&mut none, 4321, None, &mut report), 4321);
         assert_eq!((report.recorded_prompts, report.fitted), (0, false));
         assert_eq!(none.calls[1].input[0].tokens, (12.0 + 1300.0 / 3.4f64).round() as u64);
     }
@@ -487,7 +364,7 @@ mod tests {
         all.calls[5].output.insert(0, item(Kind::Thinking, 5000));
         all.calls[5].usage.as_mut().unwrap().output = 2600;
         let mut report = SizeReport::default();
-        size(&mut all, 0, &mut report);
+        size(&mut all, 0, None, &mut report);
         assert_eq!((report.shrunk_outputs, report.exact_prompts), (1, 12));
         let result = all.calls[6].input[0].tokens;
         assert!((1350..1450).contains(&result), "{result}");

@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod clearing;
 mod exclude;
 mod keep_curve;
 mod natural;
@@ -28,6 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+pub use clearing::{ClearingFit, ReadingFit, predicted, readings};
 pub use exclude::{Effect, Exclusion, Exclusions, Reason, Rules};
 pub use keep_curve::{KeepCurve, KeepStep};
 pub use natural::{Cause, natural_invalidations};

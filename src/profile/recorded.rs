@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::policy::Settings;
 use crate::replay::replay;
 use crate::sweep::Transcript;
-use crate::trace::{Document, Usage};
+use crate::trace::{Document, Trace, Usage};
 
 /// Tokens and dollars of some requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -24,7 +24,8 @@ pub struct Tokens {
     pub cost_usd: f64,
 }
 
-/// The replay without clearing beside what the provider recorded, over the requests with recorded usage.
+/// The replay beside what the provider recorded, over the requests with recorded usage: without clearing, or under the recorded config
+/// where a transcript was recorded with clearing on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Recorded {
     /// Requests with recorded usage.
@@ -33,28 +34,36 @@ pub struct Recorded {
     pub of_requests: u64,
     /// As recorded.
     pub recorded: Tokens,
-    /// As replayed without clearing.
+    /// As replayed.
     pub predicted: Tokens,
     /// Requests whose predicted prompt differs from the recorded one by more than 1 % of it.
     pub prompts_off_by_more_than_1_percent: u64,
 }
 
 impl Recorded {
-    /// Compares; `None` where no request carries usage. `documents` and `transcripts` belong together one by one.
+    /// Compares with the replay without clearing; `None` where no request carries usage. `documents` and `transcripts` belong together
+    /// one by one.
     pub fn new(documents: &[Document], transcripts: &[Transcript]) -> Option<Self> {
+        let none = |t: &Transcript| Settings { edit: None, ..t.settings.clone() };
+        Self::under(documents.iter().zip(transcripts).map(|(doc, t)| (doc, &t.trace, none(t))))
+    }
+
+    /// Compares with the replay under the settings given, which must fetch nothing again: with the recorded config, where a transcript was
+    /// recorded with clearing on. `None` where no request carries usage.
+    pub fn under<'a>(all: impl IntoIterator<Item = (&'a Document, &'a Trace, Settings)>) -> Option<Self> {
         let mut sums = Self::default();
-        for (document, transcript) in documents.iter().zip(transcripts) {
+        for (document, trace, settings) in all {
             sums.of_requests += document.requests.len() as u64;
             if document.requests.iter().all(|r| r.usage.is_none()) {
                 continue;
             }
-            let none = Settings { edit: None, ..transcript.settings.clone() };
-            let report = replay(&transcript.trace, &none);
-            // Without clearing nothing is fetched again, so rows are requests.
+            let report = replay(trace, &settings);
+            // Nothing is fetched again, so rows are requests.
+            debug_assert_eq!(report.requests.len(), document.requests.len());
             for (request, row) in document.requests.iter().zip(&report.requests) {
                 let Some(usage) = request.usage else { continue };
                 sums.requests += 1;
-                sums.recorded.add_usage(usage, &none);
+                sums.recorded.add_usage(usage, &settings);
                 let p = &mut sums.predicted;
                 p.prompt += row.prompt_tokens;
                 p.uncached += row.uncached;

@@ -1,12 +1,13 @@
 //! The proof of the baseline: what was billed against what the replay without clearing costs, with the cause of every difference.
 //!
 //! Recorded dollars are the recorded usage at the same prices, so that a difference is one of tokens. Requests without usage count on
-//! neither side.
+//! neither side. A transcript that was recorded with clearing on was not billed for its whole prompts: it is replayed under the recorded
+//! config, re-fetches that really happened included.
 
 use serde::{Serialize, Serializer};
 
-use crate::ingest::{Caching, natural_invalidations};
-use crate::policy::{Cache, Settings};
+use crate::ingest::{Caching, RecordedClearing, natural_invalidations};
+use crate::policy::{Assume, Cache, Settings};
 use crate::replay::{Report, Row, replay};
 use crate::trace::{Cause, Document, Trace, TraceError, Usage};
 
@@ -130,9 +131,13 @@ pub struct BillCheck {
     pub flushed_requests: u64,
     /// Requests before which calls that the log does not hold kept the cache warm.
     pub kept_warm: u64,
+    /// Transcripts that were recorded with the provider's clearing on and are compared, as recorded, under the recorded config.
+    pub under_recorded_config: u64,
+    /// Requests that were sent with cleared results and are compared with the replay without clearing, which sends them whole.
+    pub cleared_requests: u64,
     /// As billed.
     pub recorded: Side,
-    /// As replayed without clearing.
+    /// As replayed: without clearing, or under the recorded config.
     pub replayed: Side,
     /// Their difference by cause, the largest first.
     pub differences: Vec<Difference>,
@@ -173,6 +178,8 @@ impl BillCheck {
         self.requests_with_usage += other.requests_with_usage;
         self.flushed_requests += other.flushed_requests;
         self.kept_warm += other.kept_warm;
+        self.under_recorded_config += other.under_recorded_config;
+        self.cleared_requests += other.cleared_requests;
         self.recorded.add(&other.recorded);
         self.replayed.add(&other.replayed);
         for d in &other.differences {
@@ -207,8 +214,31 @@ impl BillCheck {
 /// # Errors
 /// The document is no valid transcript.
 pub fn bill(doc: &Document, settings: &Settings) -> Result<BillCheck, TraceError> {
+    let cleared = doc.source.as_ref().and_then(|s| s["clearing"]["cleared_requests"].as_u64()).unwrap_or(0);
+    let check = bill_under(doc, &Settings { edit: None, ..settings.clone() })?;
+    Ok(BillCheck { cleared_requests: cleared, ..check })
+}
+
+/// Compares the bill of a transcript that was recorded with the provider's clearing on with the replay, as recorded, under the config that
+/// most of its requests asked for. `settings`: those of its [`document`](RecordedClearing::document); their edit is not looked at.
+///
+/// # Errors
+/// The document is no valid transcript.
+pub fn recorded_bill(recorded: &RecordedClearing, settings: &Settings) -> Result<BillCheck, TraceError> {
+    let check = bill_under(recorded.document(), &recorded_settings(recorded, settings))?;
+    Ok(BillCheck { under_recorded_config: 1, ..check })
+}
+
+/// `settings` with the config that was recorded, and without re-fetches: those that happened are in the document.
+pub fn recorded_settings(recorded: &RecordedClearing, settings: &Settings) -> Settings {
+    let assume = Assume { max_refetch_rounds: 0, ..settings.assume.clone() };
+    Settings { edit: recorded.main_edit().cloned(), assume, ..settings.clone() }
+}
+
+/// Compares with the replay as the settings say; nothing may be fetched again.
+fn bill_under(doc: &Document, settings: &Settings) -> Result<BillCheck, TraceError> {
     let trace = Trace::from_document(doc)?;
-    let report = replay(&trace, &Settings { edit: None, ..settings.clone() });
+    let report = replay(&trace, settings);
     Ok(compare(doc, &trace, settings, &report))
 }
 

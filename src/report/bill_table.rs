@@ -27,6 +27,13 @@ pub fn bill_table(sessions: &[BillCheck]) -> String {
         side(&mut out, &name, &session.requests_with_usage.to_string(), &session.recorded, "");
         let differs = session.relative().map_or_else(|| "-".to_owned(), signed);
         side(&mut out, "  replayed", "", &session.replayed, &differs);
+        if session.under_recorded_config > 0 {
+            let of = count(session.under_recorded_config, "transcript");
+            let _ = writeln!(out, "  recorded with clearing on: {of} replayed under the recorded config");
+        }
+        if session.cleared_requests > 0 {
+            let _ = writeln!(out, "  {} had results cleared, which the replay sends whole", count(session.cleared_requests, "request"));
+        }
         let all = session.relative().is_some_and(|r| r.abs() > EXPLAINED_FROM);
         for d in &session.differences {
             let share = d.usd / session.recorded.cost_usd;
@@ -84,7 +91,16 @@ pub fn bill_line(sessions: &[BillCheck]) -> Option<String> {
         same if same == "0 %" => "costs the same as".to_owned(),
         share => format!("costs {share} {} than", if relative < 0.0 { "less" } else { "more" }),
     };
-    Some(format!("The replay without clearing {costs} the bill ({} with usage).", count(billed.len() as u64, "session")))
+    let mut usage = format!("{} with usage", count(billed.len() as u64, "session"));
+    let with = |of: fn(&BillCheck) -> u64| billed.iter().filter(|s| of(s) > 0).count() as u64;
+    let (recorded_config, whole) = (with(|s| s.under_recorded_config), with(|s| s.cleared_requests));
+    if recorded_config > 0 {
+        let _ = write!(usage, ", {recorded_config} under the recorded config as recorded with clearing on");
+    }
+    if whole > 0 {
+        let _ = write!(usage, ", {whole} with results cleared which the replay sends whole");
+    }
+    Some(format!("The replay without clearing {costs} the bill ({usage})."))
 }
 
 fn signed(share: f64) -> String {
@@ -126,6 +142,14 @@ mod tests {
         assert_eq!(line(10.0, 11.5).unwrap(), "The replay without clearing costs 15 % more than the bill (1 session with usage).");
         assert_eq!(line(10.0, 10.001).unwrap(), "The replay without clearing costs the same as the bill (1 session with usage).");
         assert_eq!(bill_line(&[BillCheck::default()]), None);
+        let cleared = BillCheck { under_recorded_config: 1, cleared_requests: 3, ..check(10.0, 10.0) };
+        let text = bill_line(std::slice::from_ref(&cleared)).unwrap();
+        assert!(text.contains("1 under the recorded config") && text.contains("1 with results cleared"), "{text}");
+        let text = bill_table(&[cleared]);
+        assert!(
+            text.contains("1 transcript replayed under the recorded config") && text.contains("3 requests had results cleared"),
+            "{text}"
+        );
         let both = bill_line(&[check(10.0, 9.0), check(10.0, 11.0), BillCheck::default()]).unwrap();
         assert!(both.contains("the same") && both.contains("2 sessions"), "{both}");
     }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::bill::BillCheck;
 use super::number::{percent, short, usd};
-use crate::ingest::FileReport;
-use crate::profile::{Cause, Exclusion, Exclusions, KeepCurve, Profile, Quantiles, Reason, Recorded, ToolProfile};
+use crate::ingest::{ClearingReport, FileReport};
+use crate::profile::{Cause, ClearingFit, Exclusion, Exclusions, KeepCurve, Profile, Quantiles, Reason, Recorded, ToolProfile};
 use crate::trace::Refetch;
 
 /// The schema string of the JSON.
@@ -23,6 +23,8 @@ pub struct Inspection {
     pub profile: Profile,
     /// Predicted against recorded usage; `None` where none is recorded.
     pub recorded: Option<Recorded>,
+    /// What logs recorded with clearing on show of it; `None` where none was.
+    pub recorded_clearing: Option<RecordedClearingSection>,
     /// Natural invalidations by cause, with what they cost.
     pub natural_invalidations: Vec<Cause>,
     /// Recorded against replayed dollars of every session that records usage, with the causes of differences.
@@ -35,6 +37,16 @@ pub struct Inspection {
     pub dollars_assumed: bool,
     /// One a log that was read; none for generated transcripts.
     pub files: Vec<FileLine>,
+}
+
+/// What logs recorded with clearing on show of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecordedClearingSection {
+    /// Summed over the logs.
+    #[serde(flatten)]
+    pub log: ClearingReport,
+    /// Predicted against observed clearing; `None` where the provider had no part in it.
+    pub fit: Option<ClearingFit>,
 }
 
 /// What is said of one log.
@@ -154,6 +166,9 @@ pub fn profile_table(one: &Inspection, shown: &Shown) -> String {
     pauses(&mut out, one);
     exclusions(&mut out, one, shown);
     recorded(&mut out, one);
+    if let Some(clearing) = &one.recorded_clearing {
+        super::clearing::recorded_clearing(&mut out, clearing);
+    }
     sessions(&mut out, &one.bill);
     files(&mut out, &one.files);
     out
@@ -469,7 +484,7 @@ fn files(out: &mut String, files: &[FileLine]) {
     }
 }
 
-fn section(out: &mut String, title: &str, heads: &[(&str, usize)]) {
+pub(super) fn section(out: &mut String, title: &str, heads: &[(&str, usize)]) {
     let mut line = format!("{title:<width$}", width = NAME + 2);
     for (head, width) in heads {
         let _ = write!(line, "{head:>width$}");
@@ -493,7 +508,7 @@ fn more(out: &mut String, left_out: usize, what: &str) {
 }
 
 /// `text` in lines of at most 80 columns.
-fn wrapped(out: &mut String, text: &str, indent: &str) {
+pub(super) fn wrapped(out: &mut String, text: &str, indent: &str) {
     let mut line = String::new();
     for word in text.split(' ') {
         if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > 80 {
@@ -522,7 +537,7 @@ fn tokens(n: u64) -> String {
     short(n as f64)
 }
 
-fn plural(n: u64, one: &str) -> String {
+pub(super) fn plural(n: u64, one: &str) -> String {
     if n == 1 {
         return format!("1 {one}");
     }

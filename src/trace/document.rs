@@ -114,7 +114,7 @@ pub enum Cause {
     MessagesChanged,
     /// More positions were appended than the provider walks back for an entry.
     LookbackExceeded,
-    /// The provider's own clearing, in a log that was recorded with it.
+    /// Clearing by the provider or the client, in a log that was recorded with it.
     Cleared,
     /// The log does not show why.
     #[serde(other)]

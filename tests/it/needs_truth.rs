@@ -107,6 +107,14 @@ fn check(scores: &BTreeMap<QuoteKind, Score>) {
         let score = scores[&kind];
         assert!(score.planted > 20 && score.recall() >= 0.95, "{kind:?}: {score:?}");
     }
+    // Over everything that is quoted word for word.
+    let quoted = [QuoteKind::Literal, QuoteKind::BoilerplateAdjacent, QuoteKind::NearDuplicate, QuoteKind::ResultQuotesResult];
+    let all = quoted.iter().map(|kind| scores[kind]).fold(Score::default(), |sum, s| Score {
+        planted: sum.planted + s.planted,
+        found: sum.found + s.found,
+        wrong: sum.wrong + s.wrong,
+    });
+    assert!(all.recall() >= 0.95 && all.precision() >= 0.95, "{all:?}");
     // What a search for quotations cannot see. If these are found one day, the meaning of a need has changed.
     for kind in [QuoteKind::Paraphrase, QuoteKind::Short, QuoteKind::Omitted] {
         let score = scores[&kind];

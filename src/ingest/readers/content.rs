@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 
 use super::super::lenient::{Content, Object, Str, strings_of};
 use super::super::media::{IMAGE_TOKENS, image_tokens, pdf_tokens};
-use super::super::normal::{Item, Kind, hash};
+use super::super::normal::{Held, Item, Kind, hash};
+use super::super::weigh::{weigh, weight};
+use super::identity::identity;
 
 /// A content block; which fields it has depends on `type`.
 #[derive(Debug, Default, Deserialize)]
@@ -147,6 +149,8 @@ pub struct Piece {
 pub struct Gathered {
     /// UTF-8 bytes of text.
     pub bytes: u64,
+    /// The same weighed, in hundredths of a byte.
+    pub weight: u64,
     /// Tokens of images and PDF files.
     pub fixed: u64,
     /// Whether there is anything but text.
@@ -159,6 +163,7 @@ impl Gathered {
     /// Adds a piece of text.
     pub fn push(&mut self, text: &str, keep: bool) {
         self.bytes += text.len() as u64;
+        self.weight += weigh(text);
         if keep && !text.is_empty() {
             if !self.text.is_empty() {
                 self.text.push('\n');
@@ -245,7 +250,7 @@ impl Gathered {
 
     /// The item that this makes.
     pub fn item(self, kind: Kind) -> Item {
-        Item { bytes: self.bytes, fixed: self.fixed, text_only: !self.mixed, text: self.text, ..Item::new(kind) }
+        Item { bytes: self.bytes, weight: self.weight, fixed: self.fixed, text_only: !self.mixed, text: self.text, ..Item::new(kind) }
     }
 
     /// The piece of client text that this makes.
@@ -256,6 +261,28 @@ impl Gathered {
 
 /// What stands in place of a result that the client cleared itself.
 const PLACEHOLDER: &str = "[Old tool result content cleared]";
+/// How what a client answers begins when a file that it believes to be in the prompt is read again.
+const UNCHANGED: &str = "File unchanged since last read";
+
+/// Whether the content is the tool's own, or what a client puts in its place.
+pub fn held(content: &Content<'_, Inner<'_>>) -> Held {
+    let text = match content {
+        Content::Text(text) => text.as_ref(),
+        Content::Blocks(blocks) => match blocks.as_slice() {
+            [Err(text)] => text.as_ref(),
+            [Ok(block)] if block.kind.text() == "text" => block.text.text(),
+            _ => return Held::Whole,
+        },
+        Content::Nothing => return Held::Whole,
+    };
+    if text == PLACEHOLDER {
+        Held::Placeholder
+    } else if text.starts_with(UNCHANGED) {
+        Held::Unchanged
+    } else {
+        Held::Whole
+    }
+}
 
 /// Client-side content.
 #[derive(Debug, Default)]
@@ -264,8 +291,6 @@ pub struct Input {
     pub pieces: Vec<Piece>,
     /// Whether results are among them.
     pub results: bool,
-    /// Results that are the client's placeholder for one that it cleared.
-    pub placeholders: u64,
 }
 
 /// The blocks of a user message.
@@ -288,8 +313,8 @@ pub fn input_pieces(content: &Content<'_, Block<'_>>, keep: bool) -> Input {
                     }
                     Ok(block) if block.kind.text() == "tool_result" => {
                         input.results = true;
-                        input.placeholders += u64::from(matches!(&block.content, Content::Text(t) if t == PLACEHOLDER));
-                        let item = Gathered::result(&block.content, keep).item(Kind::Result(0));
+                        let held = held(&block.content);
+                        let item = Item { held, ..Gathered::result(&block.content, keep).item(Kind::Result(0)) };
                         input.pieces.push(Piece { raw: Raw::Result(hash(&[block.tool_use_id.text()])), item, mark: 0 });
                     }
                     Ok(block) => {
@@ -309,12 +334,13 @@ pub fn input_pieces(content: &Content<'_, Block<'_>>, keep: bool) -> Input {
 /// A piece of the model's words.
 pub fn text_piece(text: &str, keep: bool) -> Piece {
     let kept = if keep { text.to_owned() } else { String::new() };
-    Piece { raw: Raw::Text, item: Item { bytes: text.len() as u64, text: kept, ..Item::new(Kind::Text) }, mark: mark("text", text) }
+    let item = Item { bytes: text.len() as u64, weight: weigh(text), text: kept, ..Item::new(Kind::Text) };
+    Piece { raw: Raw::Text, item, mark: mark("text", text) }
 }
 
 /// A piece of thinking; its text is not searched for quotations.
 pub fn thinking_piece(text: &str) -> Piece {
-    let item = Item { bytes: text.len() as u64, ..Item::new(Kind::Thinking) };
+    let item = Item { bytes: text.len() as u64, weight: weigh(text), ..Item::new(Kind::Thinking) };
     Piece { raw: Raw::Thinking, item, mark: mark("thinking", text) }
 }
 
@@ -325,15 +351,18 @@ pub fn use_piece(id: &str, name: &str, input: &str, keep: bool) -> Piece {
         strings_of(input, &mut text);
     }
     let name = if name.is_empty() { "(unnamed)" } else { name };
-    let item = Item { bytes: (written(input) + name.len()) as u64, text, ..Item::new(Kind::Use(0)) };
+    let identity = identity(name, input);
+    let (bytes, weight) = written(input);
+    let (bytes, weight) = (bytes + name.len() as u64, weight + weigh(name));
+    let item = Item { bytes, weight, text, identity, ..Item::new(Kind::Use(0)) };
     let mark = if id.is_empty() { mark(name, input) } else { mark("id", id) };
     Piece { raw: Raw::Use(hash(&[id]), name.to_owned()), item, mark }
 }
 
-/// Bytes of a JSON text without the indentation that an export put in: a line end in it is never the model's.
-fn written(json: &str) -> usize {
+/// Bytes and weight of a JSON text without the indentation that an export put in: a line end in it is never the model's.
+fn written(json: &str) -> (u64, u64) {
     if !json.contains('\n') {
-        return json.len();
+        return (json.len() as u64, weigh(json));
     }
     let (mut in_string, mut escaped) = (false, false);
     json.bytes()
@@ -346,7 +375,7 @@ fn written(json: &str) -> usize {
             in_string = b == b'"';
             !b.is_ascii_whitespace()
         })
-        .count()
+        .fold((0, 0), |(bytes, sum), b| (bytes + 1, sum + weight(b)))
 }
 
 /// The blocks of an assistant message. What server-side tools were asked and answered is output text: no client ever holds it as a result.
@@ -395,8 +424,9 @@ mod tests {
 
     #[test]
     fn indentation_is_not_what_the_model_wrote() {
-        assert_eq!(written(r#"{"a": "b c"}"#), 12);
-        assert_eq!(written("{\n  \"a\": \"b \\\" c\"\n}"), r#"{"a":"b \" c"}"#.len());
+        assert_eq!(written(r#"{"a": "b c"}"#).0, 12);
+        let compact = r#"{"a":"b \" c"}"#;
+        assert_eq!(written("{\n  \"a\": \"b \\\" c\"\n}"), (compact.len() as u64, weigh(compact)));
     }
 
     #[test]

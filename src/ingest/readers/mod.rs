@@ -3,6 +3,7 @@
 mod claude_code;
 mod content;
 mod head;
+mod identity;
 mod managed_agents;
 mod messages_api;
 mod pairing;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::normal::{Item, Kind, Part, arrange};
+use super::super::normal::{Held, Item, Kind, Part, arrange};
 use super::content::{Piece, Raw};
 
 /// What found no partner, by index of the call.
@@ -38,7 +38,13 @@ pub fn pair(part: &mut Part, pieces: Vec<(Vec<Piece>, Vec<Piece>)>, pending: Vec
         }
     }
     inputs.push(pending);
+    // What the client says that it cleared is the latest use of the id before that call.
+    for (i, call) in part.calls.iter_mut().enumerate() {
+        let latest = |id: &u128| by_id.get(id)?.iter().rev().copied().find(|&u| used_in[u as usize] < i);
+        call.replaced = std::mem::take(&mut call.replaced_ids).iter().filter_map(latest).collect();
+    }
     let mut answered = vec![false; part.uses.len()];
+    let used = by_id.clone();
     let mut arriving: Vec<Vec<Item>> = (0..inputs.len()).map(|_| Vec::new()).collect();
     for (i, input) in inputs.into_iter().enumerate() {
         for Piece { raw, mut item, .. } in input {
@@ -49,10 +55,21 @@ pub fn pair(part: &mut Part, pieces: Vec<(Vec<Piece>, Vec<Piece>)>, pending: Vec
                     let latest = uses.iter().map(|&u| used_in[u as usize]).filter(|&call| call < i).max();
                     uses.iter().copied().find(|&u| latest.is_none_or(|call| used_in[u as usize] == call))
                 });
+                let cleared = matches!(item.held, Held::Placeholder | Held::Restored);
                 if let Some(index) = open {
                     answered[index as usize] = true;
                     item.kind = Kind::Result(index);
                     at = at.max(used_in[index as usize] + 1);
+                    if let Some(call) = part.calls.get_mut(at).filter(|_| item.held == Held::Restored) {
+                        call.replaced.push(index);
+                    }
+                } else if let Some(&index) = used.get(&id).filter(|_| cleared).and_then(|uses| uses.last()) {
+                    // The client wrote the record once more, with its placeholder.
+                    if let Some(call) = part.calls.get_mut(i) {
+                        call.replaced.push(index);
+                        call.messages_changed = true;
+                    }
+                    continue;
                 } else {
                     orphans.results.push(i);
                     item.kind = Kind::User;

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::super::super::lenient::Content;
-use super::super::super::normal::{Kind, Part, hash};
+use super::super::super::normal::{Held, Kind, Part, hash};
 use super::super::super::{FileReport, time};
 use super::super::content::{Piece, Raw, input_pieces, output_pieces};
+use super::super::identity::{originals, restore};
 use super::super::usage::RawUsage;
-use super::record::{Message, Record, attachment};
+use super::record::{Message, Microcompaction, Record, attachment};
 
 /// What a record means to the conversation.
 // Most records of a log are its largest variant.
@@ -21,8 +22,8 @@ pub(super) enum Body {
     Output { call: u128, pieces: Vec<Piece>, usage: Option<RawUsage>, stopped: bool, model: Option<String> },
     /// Everything before is out of the context.
     Boundary,
-    /// The client cleared old results itself: what it sends from here on differs from what it sent.
-    Edited,
+    /// The client cleared old results itself, those of these uses as far as it says: what it sends from here on differs from what it sent.
+    Edited(Vec<u128>),
 }
 
 pub(super) struct Node {
@@ -53,7 +54,6 @@ pub struct Log {
     synthetic: u64,
     unzoned: u64,
     microcompactions: u64,
-    placeholders: u64,
     /// Records that were readable only after a repair of this reader's own.
     pub repaired: u64,
 }
@@ -73,7 +73,6 @@ impl Log {
             synthetic: 0,
             unzoned: 0,
             microcompactions: 0,
-            placeholders: 0,
             repaired: 0,
         }
     }
@@ -158,7 +157,6 @@ impl Log {
                     return Body::Nothing;
                 }
                 let input = input_pieces(&message.content, keep);
-                self.placeholders += input.placeholders;
                 Body::Input { pieces: input.pieces, results: input.results, summary: record.is_compact_summary.0 }
             }
             "assistant" => {
@@ -195,7 +193,7 @@ impl Log {
                 self.ignore(kind);
                 if kind == "system" && record.subtype.text() == "microcompact_boundary" {
                     self.microcompactions += 1;
-                    return Body::Edited;
+                    return Body::Edited(record.microcompact_metadata.0.as_ref().map_or_else(Vec::new, Microcompaction::ids));
                 }
                 Body::Nothing
             }
@@ -221,9 +219,7 @@ impl Log {
         if self.microcompactions > 0 {
             report.note(format!("the client cleared results itself {} times; the log's originals are kept", self.microcompactions));
         }
-        if self.placeholders > 0 {
-            report.note(format!("{} results are the client's own placeholder for a cleared one; their size is lost", self.placeholders));
-        }
+        self.restore();
         let dropped = super::rewind::dropped(&self.nodes, &self.by_uuid, self.chains.len());
         let linked = self.nodes.iter().filter(|n| n.parent.is_some()).count() > 0;
         let mut by_chain: Vec<Vec<u32>> = vec![Vec::new(); self.chains.len()];
@@ -235,6 +231,29 @@ impl Log {
             super::walk::walk(&mut self.nodes, &self.chains[chain], &nodes, &dropped, linked, report, &mut parts);
         }
         parts
+    }
+}
+
+impl Log {
+    /// Puts originals in the place of placeholders, where some record of the log holds them.
+    fn restore(&mut self) {
+        fn pieces(node: &Node) -> &[Piece] {
+            match &node.body {
+                Body::Input { pieces, results: true, .. } => pieces,
+                _ => &[],
+            }
+        }
+        if !self.nodes.iter().flat_map(pieces).any(|p| p.item.held == Held::Placeholder) {
+            return;
+        }
+        let originals = originals(self.nodes.iter().flat_map(pieces));
+        for node in &mut self.nodes {
+            if let Body::Input { pieces, .. } = &mut node.body {
+                for piece in pieces {
+                    restore(piece, &originals);
+                }
+            }
+        }
     }
 }
 

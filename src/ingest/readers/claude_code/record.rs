@@ -5,6 +5,8 @@ use serde_json::value::RawValue;
 
 use super::super::super::lenient::{Content, Flag, Object, Str, strings_of};
 use super::super::super::media::image_tokens;
+use super::super::super::normal::hash;
+use super::super::super::weigh::weigh;
 use super::super::content::{Block, Gathered};
 use super::super::usage::RawUsage;
 
@@ -38,6 +40,26 @@ pub struct Record<'a> {
     pub message: Object<Message<'a>>,
     #[serde(borrow)]
     pub attachment: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub microcompact_metadata: Object<Microcompaction<'a>>,
+}
+
+/// What a boundary says of results that the client cleared.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Microcompaction<'a> {
+    #[serde(borrow)]
+    pub compacted_tool_ids: Content<'a, Object<()>>,
+}
+
+impl Microcompaction<'_> {
+    /// Ids of the uses, as hashes.
+    pub fn ids(&self) -> Vec<u128> {
+        match &self.compacted_tool_ids {
+            Content::Blocks(ids) => ids.iter().filter_map(|id| id.as_ref().err()).map(|id| hash(&[id])).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// `message` of a user or assistant record.
@@ -121,6 +143,7 @@ pub fn attachment(raw: &str, keep: bool) -> Result<Gathered, String> {
         strings_of(shown, &mut text);
     }
     all.bytes = text.len() as u64;
+    all.weight = weigh(&text);
     if keep {
         all.text = text;
     }

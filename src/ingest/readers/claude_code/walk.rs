@@ -21,6 +21,7 @@ struct Open {
     pending_at: Option<i64>,
     ttl_ms: Option<i64>,
     edited: bool,
+    replaced_ids: Vec<u128>,
 }
 
 /// Appends the parts of one chain.
@@ -49,7 +50,10 @@ pub fn walk(
         let afresh = linked && node.prompt && node.parent.is_none() && !open.calls.is_empty();
         match std::mem::replace(&mut node.body, Body::Nothing) {
             Body::Nothing => {}
-            Body::Edited => open.edited = true,
+            Body::Edited(ids) => {
+                open.edited = true;
+                open.replaced_ids.extend(ids);
+            }
             Body::Boundary => {
                 report.compactions += 1;
                 open.close(chain, &mut number, report, parts);
@@ -83,7 +87,8 @@ impl Open {
             };
             let key = hash(&[&format!("{id:032x}"), &at_ms.map_or(String::new(), |ms| ms.to_string())]);
             let messages_changed = std::mem::take(&mut self.edited);
-            self.calls.push(Call { key: Some(key), at_ms: start, messages_changed, ..Call::default() });
+            let replaced_ids = std::mem::take(&mut self.replaced_ids);
+            self.calls.push(Call { key: Some(key), at_ms: start, messages_changed, replaced_ids, ..Call::default() });
             self.pieces.push((std::mem::take(&mut self.pending), Vec::new()));
             self.blocks.push(HashSet::new());
             self.pending_at = None;

@@ -52,7 +52,6 @@ pub struct Msg {
     /// and results that it cleared itself make no difference.
     pub hash: u128,
     pub pieces: Vec<Piece>,
-    pub placeholders: u64,
     /// What a bare message says of the call that it answers.
     pub usage: Option<RawUsage>,
     pub model: Option<String>,
@@ -151,7 +150,6 @@ impl Msg {
             "system" | "developer" => Role::System,
             _ => Role::User,
         };
-        let mut placeholders = 0;
         let pieces = match message.role.text() {
             "tool" | "function" => {
                 // A legacy function's result names the function, which is all that its call has for an id.
@@ -161,16 +159,13 @@ impl Msg {
             _ if role == Role::Assistant => answer(message, keep, &mut print),
             _ => {
                 print.content(&message.content);
-                let input = input_pieces(&message.content, keep);
-                placeholders = input.placeholders;
-                input.pieces
+                input_pieces(&message.content, keep).pieces
             }
         };
         let msg = Self {
             role,
             hash: print.hash(role),
             pieces,
-            placeholders,
             usage: message.usage.0,
             model: message.model.get().map(str::to_owned),
             id: message.id.get().map(str::to_owned),

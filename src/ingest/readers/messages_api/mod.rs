@@ -14,10 +14,11 @@ use serde_json::value::RawValue;
 
 use super::super::input::Input;
 use super::super::lenient::Object;
-use super::super::normal::{Asked, hash, short};
+use super::super::normal::{Asked, Held, hash, short};
 use super::super::records::{Refusal, each_record};
 use super::super::{FileReport, Options, time};
 use super::content::CacheControl;
+use super::identity::{originals, restore};
 use super::{Format, Head, Parsed};
 use answer::{Reply, reply};
 use message::{Marks, Msg, Role};
@@ -57,16 +58,15 @@ impl Format for MessagesApi {
         for kind in &log.ignored {
             report.ignore(kind);
         }
-        let placeholders: u64 = log.messages.iter().map(|m| m.placeholders).sum();
         let notes = [
             (log.unzoned, "timestamps without a zone were taken as UTC"),
             (log.redacted, "requests are redacted: only their usage counts, and what they hold is taken as client text"),
             (log.cache_hits, "requests were answered from the gateway's own cache: no provider billed them, their usage is left out"),
-            (placeholders, "results are the client's own placeholder for a cleared one; an earlier request may hold the original"),
         ];
         for (n, what) in notes.into_iter().filter(|&(n, _)| n > 0) {
             report.note(format!("{n} {what}"));
         }
+        log.restore();
         Parsed { parts: regroup(&log.messages, log.exchanges, report), documents: Vec::new() }
     }
 
@@ -129,6 +129,16 @@ impl Log {
             unzoned: 0,
             redacted: 0,
             cache_hits: 0,
+        }
+    }
+
+    /// Puts originals in the place of placeholders, where some message of the log holds them. A message that some request sent whole stays
+    /// beside the one with placeholders.
+    fn restore(&mut self) {
+        let pieces = || self.messages.iter().flat_map(|m| &m.pieces);
+        if pieces().any(|p| p.item.held == Held::Placeholder) {
+            let originals = originals(pieces());
+            self.messages.iter_mut().flat_map(|m| &mut m.pieces).for_each(|piece| restore(piece, &originals));
         }
     }
 

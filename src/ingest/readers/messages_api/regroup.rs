@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::super::super::FileReport;
-use super::super::super::normal::{Asked, Call, Item, Kind, Part, hash};
+use super::super::super::normal::{Asked, Call, Held, Item, Kind, Part, hash};
 use super::super::content::{Piece, Raw};
 use super::super::pairing::pair;
 use super::super::usage::{HOUR_MS, RawUsage};
@@ -284,6 +284,7 @@ fn build(
                 from += 1;
             }
         }
+        let replaced_ids = j.checked_sub(1).map_or_else(Vec::new, |b| replaced(all, exchange, &exchanges[path[b]], nodes[path[b]].len));
         let mut prefix_at = prefix.nth(from).unwrap_or(0);
         for &m in &exchange.messages[from.min(nodes[i].len)..nodes[i].len] {
             let msg = &all[m as usize];
@@ -303,7 +304,7 @@ fn build(
                     mark: 0,
                 }));
             }
-            builder.call(exchange);
+            builder.call(exchange, replaced_ids);
         }
     }
     let Builder { calls, pieces, pending, .. } = builder;
@@ -319,6 +320,18 @@ fn build(
         call.records = 0;
     }
     Some(part)
+}
+
+/// Ids of the uses whose results `now` sends as placeholders, among its first `shared` messages, and `before` sent whole.
+fn replaced(all: &[Msg], now: &Exchange, before: &Exchange, shared: usize) -> Vec<u128> {
+    let cleared = |m: u32| {
+        all[m as usize].pieces.iter().filter_map(|p| match (&p.raw, p.item.held) {
+            (Raw::Result(id), Held::Placeholder | Held::Restored) => Some(*id),
+            _ => None,
+        })
+    };
+    let differ = now.messages.iter().zip(&before.messages).take(shared).filter(|(a, b)| a != b);
+    differ.flat_map(|(&a, &b)| cleared(a).filter(move |id| !cleared(b).any(|other| other == *id))).collect()
 }
 
 impl Builder {
@@ -350,7 +363,7 @@ impl Builder {
         self.push(call, msg.usage.as_ref(), Marks::default(), msg.pieces.clone());
     }
 
-    fn call(&mut self, exchange: &Exchange) {
+    fn call(&mut self, exchange: &Exchange, replaced_ids: Vec<u128>) {
         let answer = exchange.answer.as_ref();
         let call = Call {
             key: Some(exchange.key),
@@ -362,6 +375,8 @@ impl Builder {
             tools_hash: exchange.tools_hash,
             asked: exchange.asked.clone(),
             applied: answer.and_then(|a| a.applied),
+            messages_changed: !replaced_ids.is_empty(),
+            replaced_ids,
             ..Call::default()
         };
         let usage = answer.and_then(|a| a.usage);
@@ -408,7 +423,7 @@ fn usage_only(redacted: Vec<Exchange>, parts: &mut Vec<Part>) {
         exchanges.sort_by_key(|e| e.at_ms);
         let mut builder = Builder { calls: Vec::new(), pieces: Vec::new(), pending: Vec::new(), ttl_ms: None };
         for exchange in &exchanges {
-            builder.call(exchange);
+            builder.call(exchange, Vec::new());
         }
         let part =
             Part { session, agent: "redacted".to_owned(), base_bytes: exchanges[0].base_bytes, calls: builder.calls, ..Part::default() };
