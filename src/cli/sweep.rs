@@ -387,10 +387,10 @@ fn pictures(
     let median = median_transcript(outcome, choice, shown);
     let transcript = &transcripts[median];
     let mut settings = transcript.settings.clone();
-    settings.edit = None;
+    Knobs::none().apply(&mut settings);
     let none = replay(&transcript.trace, &settings);
     let cleared = shown.map(|row| {
-        settings.edit.clone_from(&outcome.rows[row].knobs.edit);
+        outcome.rows[row].knobs.apply(&mut settings);
         (&outcome.rows[row].knobs, replay(&transcript.trace, &settings))
     });
     let title = format!(

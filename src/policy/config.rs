@@ -227,6 +227,9 @@ pub struct ModelTerms {
 pub struct Settings {
     /// The clearing edit; `None`: nothing is ever cleared.
     pub edit: Option<ClearToolUses>,
+    /// Whether the edit is run by the client and only when the cache is cold: at a request that comes later after the one before than that
+    /// one's entries live, every candidate is cleared, and stays so. Its trigger and `clear_at_least` are not looked at.
+    pub when_cold: bool,
     /// Readings.
     pub assume: Assume,
     /// Cache model.

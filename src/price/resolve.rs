@@ -142,6 +142,7 @@ pub fn resolve(
     };
     let settings = Settings {
         edit: config.edit.clone(),
+        when_cold: false,
         assume: config.assume.clone(),
         cache: overrides.cache.or(&config.cache).over(base),
         prices,

@@ -4,7 +4,7 @@ use super::cache::{PromptCache, When};
 use super::history::History;
 use super::{Masks, Row, RowKind, Totals};
 use crate::policy::select::{Candidate, Sizes, select};
-use crate::policy::{Cache, CacheMode, Memory, Settings};
+use crate::policy::{Assume, Cache, CacheMode, Memory, Settings, TriggerCmp};
 use crate::trace::{BlockKind, NONE, Refetch, Request, Trace};
 
 /// The memory of an engine, kept from one replay to the next.
@@ -19,6 +19,8 @@ pub struct Engine {
     /// The request at which each trace use was last looked at as a need, so that each counts once.
     looked_at: Vec<u32>,
     looks: u32,
+    /// Whether the request comes after the entries of the one before expired, and nothing was selected for it yet.
+    cold: bool,
     /// Trace uses that are needed, missing and gone for good.
     pub(super) lost: Vec<u32>,
     /// Live uses that the row cleared, and the first position whose content it changed.
@@ -53,6 +55,11 @@ impl Engine {
             if let (true, Some(before)) = (request.kept_warm, index.checked_sub(1)) {
                 self.cache.keep_warm(trace.requests[before].at_ms, request.at_ms);
             }
+            let before = index.checked_sub(1).map(|before| &trace.requests[before]);
+            self.cold = before.is_some_and(|before| {
+                let ttl = settings.terms(before.model).0.ttl(before.ttl_ms);
+                !request.kept_warm && request.at_ms.saturating_sub(before.at_ms) > ttl
+            });
             // A natural invalidation happens once, before a re-fetch request.
             if let Some(n) = request.flush_above {
                 self.cache.flush_above(n);
@@ -129,6 +136,17 @@ impl Engine {
     /// Selects the cleared set of this prompt; `before` keeps the previous row's until the row is accounted.
     fn select(&mut self, settings: &Settings) {
         let Some(edit) = &settings.edit else { return };
+        let remembered;
+        let assume = if settings.when_cold {
+            if !std::mem::take(&mut self.cold) {
+                return;
+            }
+            // At any size, and for good.
+            remembered = Assume { memory: Memory::Sticky, trigger_cmp: TriggerCmp::Ge, ..settings.assume.clone() };
+            &remembered
+        } else {
+            &settings.assume
+        };
         let history = &mut self.history;
         let sizes = Sizes {
             base_tokens: history.base_tokens,
@@ -136,10 +154,10 @@ impl Engine {
             edited_tokens: history.prompt_tokens(),
             clearable_uses: history.clearable_uses,
         };
-        debug_assert!(settings.assume.memory == Memory::Stateless || self.before.len() <= history.cleared.len());
+        debug_assert!(assume.memory == Memory::Stateless || self.before.len() <= history.cleared.len());
         select(
             edit,
-            &settings.assume,
+            assume,
             sizes,
             &history.uses,
             |u| Candidate { clearable: u.clearable, has_result: u.has_result, saved: u.saved },

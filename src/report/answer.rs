@@ -114,9 +114,17 @@ fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
             let how = if decision.verdict == Verdict::Clear {
                 "Clear like this:".to_owned()
             } else {
-                "Clear only when the cache is cold (the client has to do it, see below):\n".to_owned()
+                "Clear only when the cache is cold:".to_owned()
             };
-            let _ = writeln!(out, "{how} it saves {} of {what}{}.", percent(saved), dollars(advice, row, none));
+            let said = format!("{how} it saves {} of {what}{}.", percent(saved), dollars(advice, row, none));
+            let _ = writeln!(out, "{}", wrap(&said, 80).join("\n"));
+            if decision.verdict == Verdict::ClearWhenCold {
+                let _ = writeln!(
+                    out,
+                    "After a pause longer than the cache lives, replace all results but the newest {}\nand leave them replaced; the API's edit cannot do this.",
+                    row.knobs.keep().unwrap_or(0)
+                );
+            }
             if let Some(confirmed) = &decision.confirmed {
                 let _ =
                     writeln!(out, "On {} that it was not chosen on: {}.", count(decision.held_out as u64, "session"), interval(confirmed));
@@ -178,7 +186,7 @@ fn unit(metric: Metric) -> &'static str {
 /// ` ($1.20 instead of $1.30)`, where the objective is not the plain cost with what the plain cost is.
 fn dollars(advice: &Advice, row: &ConfigRow, none: &ConfigRow) -> String {
     let text = format!("{} instead of {}", usd(row.totals.cost_usd), usd(none.totals.cost_usd));
-    if advice.ask.objective.metric == Metric::Cost { format!(" ({text})") } else { format!("\n(cost: {text})") }
+    if advice.ask.objective.metric == Metric::Cost { format!(" ({text})") } else { format!(" (cost: {text})") }
 }
 
 /// `5.4 % (95 %: 4.1 % to 6.9 %)`; the ends rounded away from the middle, so that an end at nothing shows on which side it lies.
@@ -251,7 +259,13 @@ pub(super) fn named(row: &ConfigRow) -> String {
 /// The same of a config.
 pub(super) fn named_knobs(knobs: &Knobs) -> String {
     let Some(trigger) = knobs.trigger() else {
-        return if knobs.is_none() { "no clearing".to_owned() } else { knobs.policy.clone() };
+        let excluded = knobs.exclude_tools();
+        let without = if excluded.is_empty() { String::new() } else { format!(", without {}", excluded.replace('|', ", ")) };
+        return match knobs.keep() {
+            _ if knobs.is_none() => "no clearing".to_owned(),
+            Some(keep) => format!("{}, keep {keep}{without}", knobs.policy),
+            None => knobs.policy.clone(),
+        };
     };
     let trigger = match trigger {
         Trigger::InputTokens(n) => short(n as f64),

@@ -81,9 +81,9 @@ fn row(row: &ConfigRow) -> Row<'_> {
         policy: &row.knobs.policy,
         trigger: edit.map(|e| e.trigger.value()),
         trigger_type: edit.map(|e| e.trigger.type_name()),
-        keep: edit.map(|e| e.keep),
+        keep: row.knobs.keep(),
         clear_at_least: edit.map(|e| e.clear_at_least),
-        exclude_tools: edit.map(|e| e.exclude_tools.as_slice()),
+        exclude_tools: row.knobs.any().as_ref().map(|e| e.exclude_tools.as_slice()),
         clear_tool_inputs: edit.map(|e| match &e.clear_tool_inputs {
             ClearToolInputs::No => Value::Bool(false),
             ClearToolInputs::Yes => Value::Bool(true),

@@ -42,6 +42,9 @@ fn names(cell: &str) -> Vec<String> {
 /// The config of a row.
 pub fn knobs(get: Get<'_>) -> Result<Knobs, CellError> {
     let policy = text(get, "policy")?;
+    if policy == "clear_when_cold" {
+        return Ok(Knobs::when_cold(number(get, "keep")?, names(&text(get, "exclude_tools")?)));
+    }
     let Some(trigger) = optional::<u64>(get, "trigger")? else {
         return Ok(Knobs { policy, ..Knobs::none() });
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::policy::Cache;
 use crate::trace::{BlockKind, NONE, Refetch, Trace};
 
 /// What axes are made of: distributions over all transcripts.
@@ -17,6 +18,8 @@ pub struct Profile {
     pub distances: Vec<u64>,
     /// Tool uses of each transcript, ascending.
     pub uses: Vec<u64>,
+    /// Whether some request comes after the cache has expired.
+    pub cold: bool,
     /// Names of the tools whose results cannot be fetched again and are needed by some later request.
     pub irrecoverable: BTreeSet<String>,
 }
@@ -36,6 +39,10 @@ impl Profile {
 
     fn add(&mut self, trace: &Trace) {
         let (mut size, mut peak, mut uses_so_far) = (trace.base_tokens, 0, 0_u64);
+        for pair in trace.requests.windows(2) {
+            let ttl = pair[0].ttl_ms.unwrap_or(Cache::DEFAULT_TTL_MS);
+            self.cold |= !pair[1].kept_warm && pair[1].at_ms.saturating_sub(pair[0].at_ms) > ttl;
+        }
         for request in &trace.requests {
             let sum = |from: u32, to: u32| trace.tokens[from as usize..to as usize].iter().map(|&t| u64::from(t)).sum::<u64>();
             size += sum(request.input, request.output);
@@ -105,7 +112,7 @@ impl Profile {
         if !self.irrecoverable.is_empty() {
             exclude_tools.push(self.irrecoverable.iter().cloned().collect());
         }
-        Auto { trigger, keep, clear_at_least, exclude_tools }
+        Auto { trigger, keep, clear_at_least, exclude_tools, cold: self.cold }
     }
 }
 
@@ -120,6 +127,8 @@ pub struct Auto {
     pub clear_at_least: Vec<u64>,
     /// No tool, and the tools whose results cannot be fetched again but are needed again, where there are any.
     pub exclude_tools: Vec<Vec<String>>,
+    /// Whether clearing when the cache is cold is tried beside the API's edit: some request comes after it expired.
+    pub cold: bool,
 }
 
 /// The value below which the share `q` of the ascending `values` lies (nearest rank).
@@ -169,6 +178,6 @@ mod tests {
     #[test]
     fn no_data_still_gives_axes() {
         let auto = Profile::default().auto();
-        assert_eq!(auto, Auto { trigger: vec![100_000], keep: vec![3], clear_at_least: vec![0], exclude_tools: vec![vec![]] });
+        assert_eq!(auto, Auto { trigger: vec![100_000], keep: vec![3], clear_at_least: vec![0], exclude_tools: vec![vec![]], cold: false });
     }
 }

@@ -99,6 +99,11 @@ impl Grid {
                 configs.push(Knobs::api(edit.clone()));
             }
         }
+        if auto.cold {
+            for exclude_tools in axes.exclude_tools.as_ref().unwrap_or(&auto.exclude_tools) {
+                configs.extend(keeps.iter().map(|&keep| Knobs::when_cold(u32::try_from(keep).unwrap_or(u32::MAX), exclude_tools.clone())));
+            }
+        }
         Self { configs, full }
     }
 }
@@ -109,7 +114,7 @@ mod tests {
 
     #[test]
     fn none_is_first_and_nothing_stands_twice() {
-        let auto = Auto { trigger: vec![10, 20], keep: vec![3], clear_at_least: vec![0, 5], exclude_tools: vec![vec![]] };
+        let auto = Auto { trigger: vec![10, 20], keep: vec![3], clear_at_least: vec![0, 5], exclude_tools: vec![vec![]], cold: false };
         let grid = Grid::new(&Axes::default(), &auto, &[]);
         assert!(grid.configs[0].is_none());
         assert_eq!(grid.configs.len(), 1 + 4);
@@ -117,8 +122,10 @@ mod tests {
         let known = grid.configs[2].edit.clone().unwrap();
         let other = ClearToolUses { keep: 9, ..known.clone() };
         assert_eq!(Grid::new(&Axes::default(), &auto, &[known, other]).configs.len(), 1 + 4 + 1);
-        let both_ways = Auto { exclude_tools: vec![vec![], vec!["ask_user".to_owned()]], ..auto };
+        let both_ways = Auto { exclude_tools: vec![vec![], vec!["ask_user".to_owned()]], ..auto.clone() };
         assert_eq!(Grid::new(&Axes::default(), &both_ways, &[]).configs.len(), 1 + 8);
+        let cold = Auto { cold: true, ..auto.clone() };
+        assert_eq!(Grid::new(&Axes::default(), &cold, &[]).configs.last().unwrap(), &Knobs::when_cold(3, Vec::new()));
         let as_asked = Axes { exclude_tools: Some(vec![vec![]]), ..Axes::default() };
         assert_eq!(Grid::new(&as_asked, &both_ways, &[]).configs.len(), 1 + 4);
     }

@@ -1,6 +1,6 @@
 //! What a sweep yields: one row a config.
 
-use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
+use crate::policy::{ClearToolInputs, ClearToolUses, Settings, Trigger};
 use crate::replay::Totals;
 
 /// The knobs of one config, as they stand in the first columns of `sweep.csv`.
@@ -8,19 +8,38 @@ use crate::replay::Totals;
 pub struct Knobs {
     /// Name of the policy: `none`, or `clear_tool_uses_20250919`.
     pub policy: String,
-    /// The edit; `None` for `none`.
+    /// The API's edit; `None` for other policies.
     pub edit: Option<ClearToolUses>,
+    /// What `clear_when_cold` keeps and excludes; see [`Settings::when_cold`].
+    pub cold: Option<ClearToolUses>,
 }
 
 impl Knobs {
     /// The config that never clears.
     pub fn none() -> Self {
-        Self { policy: "none".to_owned(), edit: None }
+        Self { policy: "none".to_owned(), edit: None, cold: None }
     }
 
     /// The API's edit.
     pub fn api(edit: ClearToolUses) -> Self {
-        Self { policy: "clear_tool_uses_20250919".to_owned(), edit: Some(edit) }
+        Self { policy: "clear_tool_uses_20250919".to_owned(), edit: Some(edit), cold: None }
+    }
+
+    /// Clearing all but the newest `keep` results, less those of some tools, whenever the cache is cold.
+    pub fn when_cold(keep: u32, exclude_tools: Vec<String>) -> Self {
+        let cold = ClearToolUses { trigger: Trigger::InputTokens(0), keep, exclude_tools, ..ClearToolUses::default() };
+        Self { policy: "clear_when_cold".to_owned(), edit: None, cold: Some(cold) }
+    }
+
+    /// Puts the policy into the settings of a replay.
+    pub fn apply(&self, settings: &mut Settings) {
+        settings.when_cold = self.cold.is_some();
+        settings.edit.clone_from(self.any());
+    }
+
+    /// What says which uses may be cleared, whatever the policy.
+    pub fn any(&self) -> &Option<ClearToolUses> {
+        if self.cold.is_some() { &self.cold } else { &self.edit }
     }
 
     /// Whether this is the row `none`.
@@ -35,7 +54,7 @@ impl Knobs {
 
     /// Newest uses kept.
     pub fn keep(&self) -> Option<u32> {
-        self.edit.as_ref().map(|e| e.keep)
+        self.any().as_ref().map(|e| e.keep)
     }
 
     /// Tokens that one clear has to free.
@@ -45,7 +64,7 @@ impl Knobs {
 
     /// `exclude_tools` joined by `|`.
     pub fn exclude_tools(&self) -> String {
-        self.edit.as_ref().map_or_else(String::new, |e| e.exclude_tools.join("|"))
+        self.any().as_ref().map_or_else(String::new, |e| e.exclude_tools.join("|"))
     }
 
     /// `clear_tool_inputs` as a cell: empty for `none`, `true`, `false`, or tool names joined by `|`.

@@ -134,7 +134,7 @@ fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[K
         .iter()
         .take_while(|_| !stop.load(Ordering::Relaxed))
         .map(|knobs| {
-            if let Some(edit) = &knobs.edit {
+            if let Some(edit) = knobs.any() {
                 // Neighbours in the grid name the same tools.
                 let same =
                     masks_of.is_some_and(|of| of.exclude_tools == edit.exclude_tools && of.clear_tool_inputs == edit.clear_tool_inputs);
@@ -143,7 +143,7 @@ fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[K
                     masks_of = Some(edit);
                 }
             }
-            settings.edit.clone_from(&knobs.edit);
+            knobs.apply(&mut settings);
             engine.run(&transcript.trace, &masks, &settings, |_| {})
         })
         .collect()

@@ -57,8 +57,9 @@ pub fn refused(output: &Output, says: &[&str]) {
 }
 
 const GRID: [&str; 8] = ["--trigger", "30k,60k", "--keep", "3,8", "--clear-at-least", "0,20k", "--threads", "2"];
-/// `none`, the grid without and with the exclusion of what cannot be fetched again, and the API's defaults.
-const GRID_CONFIGS: usize = 1 + 8 + 8 + 1;
+/// `none`, the grid without and with the exclusion of what cannot be fetched again, the API's defaults, and
+/// clearing when cold with each keep and exclusion.
+const GRID_CONFIGS: usize = 1 + 8 + 8 + 1 + 4;
 
 #[test]
 fn a_sweep_writes_a_whole_set_and_answers() {

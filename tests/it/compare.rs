@@ -173,3 +173,71 @@ fn the_gate_fails_passes_and_refuses() {
     folder.write("cut.csv", "policy,trigger\nnone\n");
     refused(&run(&["base", "cut.csv"]), &["cut.csv", "line 2"]);
 }
+
+/// Flags of the choice, each of which has to move the answer.
+#[test]
+fn objective_bounds_and_prices_reach_the_answer() {
+    let folder = Folder::new("choice");
+    let costs = folder.write("costs.toml", "[web_fetch]\nusd = 0.05\nseconds = 4\n[nowhere]\nusd = 1\n");
+    let sweep = |out: &str, more: &[&str]| {
+        let output = folder.run(&[&["sweep", "web_research_100", "--no-sensitivity", "--out", out][..], &GRID, more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let json: Value = serde_json::from_slice(&fs::read(folder.0.join(out).join("sweep.json")).unwrap()).unwrap();
+        (json["answer"].clone(), text(&output.stderr))
+    };
+    let (plain, _) = sweep("plain", &[]);
+    let (priced, told) = sweep("priced", &["--refetch-costs", &costs]);
+    assert!(told.contains("\"nowhere\" is no tool of any transcript"), "{told}");
+    assert!(priced["saving"].as_f64().unwrap() < plain["saving"].as_f64().unwrap(), "each re-fetch costs five cents more");
+    let (bounded, _) = sweep("bounded", &["--max-refetches-per-100", "0.01"]);
+    assert_eq!(bounded["verdict"], "do_not_clear");
+    let (tokens, _) = sweep("tokens", &["--objective", "prompt_tokens"]);
+    assert!(tokens["saving"].as_f64().unwrap() > plain["saving"].as_f64().unwrap(), "fewer tokens save less than their share of dollars");
+    let (slow, _) = sweep("slow", &["--objective", "latency"]);
+    let (fast, _) = sweep("fast", &["--objective", "latency", "--latency", "first=9"]);
+    assert!(fast["saving"].as_f64().unwrap() < slow["saving"].as_f64().unwrap(), "a re-fetch request costs nine seconds");
+    let (month, _) = sweep("month", &["--sessions-per-day", "10"]);
+    let saved = month["month"]["saved_usd"].as_f64().unwrap();
+    assert!((saved - (352.67 - 159.29) / 40.0 * 10.0 * 365.25 / 12.0).abs() < 5.0, "{saved}");
+    // What sweep kept of the prices is there for recommend.
+    let again = text(&folder.run(&["recommend", "priced"]).stdout);
+    assert!(again.contains("costs") || again.contains("saves"), "{again}");
+    let json = |name: &str| fs::read_to_string(folder.0.join(name).join("per_transcript.csv")).unwrap();
+    assert!(
+        json("priced").starts_with("transcript,")
+            && json("priced").lines().next().unwrap().ends_with("first_overflow,refetch_usd,refetch_seconds")
+    );
+    assert!(json("plain").lines().next().unwrap().ends_with("first_overflow"));
+    for (args, says) in [
+        (&["--lost-need-cost=-1"][..], "0 or more"),
+        (&["--lost-need-cost", "1", "--objective", "peak"], "goes with --objective cost"),
+        (&["--latency", "first=x"], "is no number"),
+        (&["--latency", "second=1"], "is no key"),
+        (&["--latency", "output_per_second=0"], "more than 0"),
+        (&["--refetch-costs", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (&["--current", "nowhere.json"], "nowhere.json: cannot be read"),
+    ] {
+        refused(&folder.run(&[&["sweep", "long_chat", "--out", "x"][..], args].concat()), &[says]);
+    }
+    let odd = folder.write("odd.toml", "[web_fetch]\neuro = 1\n");
+    refused(&folder.run(&["sweep", "long_chat", "--out", "x", "--refetch-costs", &odd]), &["odd.toml", "euro"]);
+}
+
+#[test]
+fn refining_finds_a_better_config_and_ends() {
+    let folder = Folder::new("refine");
+    let args = ["sweep", "web_research_100", "--trigger", "20k,100k", "--keep", "1,12", "--clear-at-least", "10k,90k", "--no-sensitivity"];
+    let answer = |more: &[&str], out: &str| {
+        assert!(folder.run(&[&args[..], &["--out", out], more].concat()).status.success());
+        let json: Value = serde_json::from_slice(&fs::read(folder.0.join(out).join("sweep.json")).unwrap()).unwrap();
+        (json["answer"]["saving"].as_f64().unwrap(), json["rows"].as_array().unwrap().len())
+    };
+    let (coarse, few) = answer(&[], "coarse");
+    let (fine, many) = answer(&["--refine"], "fine");
+    assert!(fine > coarse + 0.02 && many > few + 20, "{fine} and {many} against {coarse} and {few}");
+    let again = folder.run(&[&args[..], &["--out", "again", "--refine", "--threads", "1"]].concat());
+    assert!(again.status.success());
+    for file in ["sweep.csv", "sweep.json", "per_transcript.csv", "manifest.json"] {
+        assert!(fs::read(folder.0.join("fine").join(file)).unwrap() == fs::read(folder.0.join("again").join(file)).unwrap(), "{file}");
+    }
+}

@@ -114,6 +114,7 @@ pub fn settings(seed: u64) -> Settings {
         ]),
     });
     Settings {
+        when_cold: false,
         edit,
         assume: Assume {
             memory: dice.pick(&[Memory::Stateless, Memory::Sticky]),

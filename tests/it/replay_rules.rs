@@ -155,3 +155,53 @@ fn pending_uses_take_up_keep_slots() {
     assert_eq!((with(1, KeepCounts::Clearable, &["ask"]), with(0, KeepCounts::Clearable, &["ask"])), (0, 1));
     assert_eq!((with(2, KeepCounts::All, &["ask"]), with(3, KeepCounts::All, &["ask"])), (1, 0));
 }
+
+#[test]
+fn when_the_cache_is_cold_clearing_breaks_nothing_and_stays() {
+    let with = |gap: i64, keep: u32| {
+        let mut requests = steps(8, 3000);
+        for request in &mut requests[5..] {
+            request.at_ms += gap;
+        }
+        let mut settings = clear(Trigger::InputTokens(0), keep, 0);
+        settings.when_cold = true;
+        rows(2000, requests, &settings)
+    };
+    let cleared = |rows: &[Row]| rows.iter().map(|r| r.cleared_uses).collect::<Vec<_>>();
+    // A second lies between any two requests; entries live for 300.
+    let quiet = with(299_000, 2);
+    assert_eq!(cleared(&quiet), [0; 8]);
+    let cold = with(299_001, 2);
+    assert_eq!(cleared(&cold), [0, 0, 0, 0, 0, 3, 3, 3], "five results less the newest two");
+    assert!(cold.iter().all(|r| r.invalidated_tokens == 0));
+    assert_eq!(cold[5].cache_read, 0, "it was cold in any case");
+    assert!(cold[6].cache_read > 2000, "what was written then is read");
+    let cost = |rows: &[Row]| rows.iter().map(|r| r.cost_usd).sum::<f64>();
+    let mut none = steps(8, 3000);
+    for request in &mut none[5..] {
+        request.at_ms += 299_001;
+    }
+    assert!(cost(&cold) < cost(&rows(2000, none, &Settings::default())));
+    assert_eq!(cleared(&with(299_001, 9)), [0; 8]);
+}
+
+#[test]
+fn a_tools_own_price_is_no_part_of_the_bill() {
+    let mut doc =
+        Document { schema: SCHEMA.to_owned(), id: "t".to_owned(), base_tokens: 2000, requests: steps(6, 3000), ..Document::default() };
+    doc.requests[5].needs = vec![0, 1];
+    let totals = |doc: &Document| replay(&Trace::from_document(doc).unwrap(), &clear(Trigger::InputTokens(5000), 1, 0)).totals;
+    let free = totals(&doc);
+    let mut tool = cleartune::trace::ToolDoc::new(cleartune::trace::Refetch::Yes);
+    (tool.refetch_usd, tool.refetch_seconds) = (Some(0.25), Some(2.0));
+    doc.tools.insert("read".to_owned(), tool);
+    let priced = totals(&doc);
+    assert_eq!(
+        (priced.refetches, priced.refetches as f64 * 0.25, priced.refetches as f64 * 2.0),
+        (free.refetches, priced.refetch_usd, priced.refetch_seconds)
+    );
+    assert!(priced.refetches >= 2 && priced.cost_usd == free.cost_usd && free.refetch_usd == 0.0);
+    // Out of bounds it is refused by its field.
+    doc.tools.get_mut("read").unwrap().refetch_usd = Some(-1.0);
+    assert!(Trace::from_document(&doc).unwrap_err().to_string().starts_with("tools.read.refetch_usd: is -1"));
+}

@@ -36,7 +36,7 @@ fn decision(name: &str) -> (Outcome, Decision) {
 // A filter's predicate.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn clears(row: &&ConfigRow) -> bool {
-    row.totals.clear_events > 0
+    row.knobs.edit.is_some() && row.totals.clear_events > 0
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_long_chat_has_nothing_to_clear() {
 #[test]
 fn a_late_synthesis_fetches_again_under_every_small_keep() {
     let (outcome, choice) = decision("research_agent");
-    assert!(!choice.verdict.clears());
+    assert!(choice.verdict != Verdict::Clear);
     let refetches = |row: &ConfigRow| row.totals.refetches + row.totals.lost_needs + row.totals.unmet_needs;
     let small: Vec<&ConfigRow> = outcome.rows.iter().filter(clears).filter(|row| row.knobs.keep().is_some_and(|keep| keep <= 6)).collect();
     assert!(small.len() > 40);
