@@ -272,7 +272,9 @@ fn advise(
         if let [assume] = assumes.as_slice() {
             let scenarios = scenarios(assume);
             let bar = progress::bar((transcripts.len() * scenarios.len()) as u64, "replays under other assumptions");
-            standings = sensitivity(transcripts, &outcome.rows, decision.row, &beside, &ask, &scenarios, stop);
+            // Where there are too few sessions to recommend a row, the question is whether it would still save.
+            let subject = decision.best.filter(|_| decision.verdict == Verdict::TooFewSessions).unwrap_or(decision.row);
+            standings = sensitivity(transcripts, &outcome.rows, subject, &beside, &ask, &scenarios, stop);
             bar.finish_and_clear();
         }
         standings

@@ -164,8 +164,8 @@ fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
         Verdict::TooFewSessions => {
             let _ = writeln!(
                 out,
-                "Too few sessions to say: {} here, and it takes {LEAST_SESSIONS} to tell a saving from luck.",
-                count(decision.sessions as u64, "session")
+                "Too few sessions to say: it takes {LEAST_SESSIONS} to tell a saving from luck, and there {}.",
+                if decision.sessions == 1 { "is 1".to_owned() } else { format!("are {}", decision.sessions) }
             );
             if let Some(best) = best {
                 let _ = writeln!(out, "On these the best config saves {} of {what}\n{}", percent(saved), in_brackets(best));
