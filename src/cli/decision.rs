@@ -93,6 +93,7 @@ impl DecisionArgs {
             "--lost-need-cost is in USD and goes with --objective cost; leave one of the two out"
         );
         not_negative("sessions-per-day", self.sessions_per_day)?;
+        ensure!(self.sessions_per_day.is_none_or(|n| n <= 1e9), "--sessions-per-day is at most 1e9");
         // A price of lost needs says what they are worth; without one, none may be lost.
         let max_lost = self.max_lost.map_or_else(|| lost_need_cost.is_none().then_some(0), |bound| bound.0);
         let current = match &self.current {

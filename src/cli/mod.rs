@@ -41,7 +41,7 @@ use clap::{Parser, Subcommand};
   cleartune sweep ~/.claude/projects          the same on your own logs
   cleartune replay session.jsonl --trigger 60k --keep 5 --clear-at-least 20k
 
-Exit codes: 0 done; 1 a threshold was missed (--strict); 2 usage or input error."
+Exit codes: 0 done; 1 a threshold was missed (compare, lint, --strict); 2 usage or input error."
 )]
 struct Cli {
     #[command(subcommand)]

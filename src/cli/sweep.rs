@@ -271,10 +271,10 @@ fn advise(
         // All transcripts are read alike: readings come from the command line and the config.
         if let [assume] = assumes.as_slice() {
             let scenarios = scenarios(assume);
-            let bar = progress::bar((transcripts.len() * scenarios.len()) as u64, "replays under other assumptions");
+            let bar = progress::bar(scenarios.len() as u64, "other assumptions");
             // Where there are too few sessions to recommend a row, the question is whether it would still save.
             let subject = decision.best.filter(|_| decision.verdict == Verdict::TooFewSessions).unwrap_or(decision.row);
-            standings = sensitivity(transcripts, &outcome.rows, subject, &beside, &ask, &scenarios, stop);
+            standings = sensitivity(transcripts, &outcome.rows, subject, &beside, &ask, &scenarios, stop, &|| bar.inc(1));
             bar.finish_and_clear();
         }
         standings

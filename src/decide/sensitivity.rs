@@ -154,7 +154,8 @@ fn at_tier(base: &Prices, input: Option<f64>) -> f64 {
 
 /// How the row `chosen` of `rows` fares in each scenario beside the rows `beside` (indices; `none` is added).
 ///
-/// The verdict is found again in each scenario, on the same halves of the sessions as ever. `stop` ends it early with what is done.
+/// The verdict is found again in each scenario, on the same halves of the sessions as ever. `progress` is told of each scenario that is
+/// done; `stop` ends it early with what there is.
 pub fn sensitivity(
     transcripts: &[Transcript],
     rows: &[ConfigRow],
@@ -163,6 +164,7 @@ pub fn sensitivity(
     ask: &Ask,
     scenarios: &[Scenario],
     stop: &AtomicBool,
+    progress: &dyn Fn(),
 ) -> Vec<Standing> {
     let Some(none) = rows.iter().position(|row| row.knobs.is_none()) else { return Vec::new() };
     let others: BTreeSet<usize> = beside.iter().copied().chain([chosen]).filter(|&i| i != none).collect();
@@ -178,6 +180,7 @@ pub fn sensitivity(
             break;
         }
         standings.push(stand(scenario, &looked_at, &outcome, at, ask));
+        progress();
     }
     standings
 }
@@ -270,7 +273,7 @@ mod tests {
         let ask = Ask::default();
         let named = |name: &str, change| [Scenario { name: name.to_owned(), change }];
         let of = |chosen: usize, beside: &[usize], change| {
-            sensitivity(&transcripts, &outcome.rows, chosen, beside, &ask, &named("it", change), &stop).remove(0)
+            sensitivity(&transcripts, &outcome.rows, chosen, beside, &ask, &named("it", change), &stop, &|| {}).remove(0)
         };
         // The need that comes back after nine requests makes clearing dear; without needs it pays.
         assert!(outcome.rows[1].totals.refetches == 12 && decide(&outcome, &ask).unwrap().verdict == Verdict::DoNotClear);
@@ -290,6 +293,8 @@ mod tests {
         let transcripts = transcripts();
         let stop = AtomicBool::new(true);
         let Ok(outcome) = run::<Infallible>(&transcripts, &[Knobs::none()], None, &AtomicBool::new(false), &|_| {}, |_| Ok(()));
-        assert!(sensitivity(&transcripts, &outcome.rows, 0, &[], &Ask::default(), &scenarios(&Assume::default()), &stop).is_empty());
+        assert!(
+            sensitivity(&transcripts, &outcome.rows, 0, &[], &Ask::default(), &scenarios(&Assume::default()), &stop, &|| {}).is_empty()
+        );
     }
 }

@@ -356,7 +356,15 @@ fn around(put: &mut impl FnMut(&str, String), outcome: &Outcome, advice: &Advice
         }
     }
     if let Some((_, by_kind)) = &advice.by_kind {
-        put("one for each", format!("a config for each kind of agent saves a further {}", percent(by_kind.saving())));
+        let saving = by_kind.saving();
+        put(
+            "one for each",
+            if saving < 0.0005 {
+                "a config for each kind of agent saves nothing further".to_owned()
+            } else {
+                format!("a config for each kind of agent saves a further {}", percent(saving))
+            },
+        );
     }
     if let (Some(per_day), Some(i)) = (advice.sessions_per_day, decision.best) {
         let none = &outcome.rows[decision.none].totals;
