@@ -274,7 +274,7 @@ fn advise(
             let bar = progress::bar(scenarios.len() as u64, "other assumptions");
             // Where there are too few sessions to recommend a row, the question is whether it would still save.
             let subject = decision.best.filter(|_| decision.verdict == Verdict::TooFewSessions).unwrap_or(decision.row);
-            standings = sensitivity(transcripts, &outcome.rows, subject, &beside, &ask, &scenarios, stop, &|| bar.inc(1));
+            standings = sensitivity(transcripts, &outcome.rows, (subject, &beside), &ask, &scenarios, stop, &|| bar.inc(1));
             bar.finish_and_clear();
         }
         standings

@@ -159,8 +159,7 @@ fn at_tier(base: &Prices, input: Option<f64>) -> f64 {
 pub fn sensitivity(
     transcripts: &[Transcript],
     rows: &[ConfigRow],
-    chosen: usize,
-    beside: &[usize],
+    (chosen, beside): (usize, &[usize]),
     ask: &Ask,
     scenarios: &[Scenario],
     stop: &AtomicBool,
@@ -273,7 +272,7 @@ mod tests {
         let ask = Ask::default();
         let named = |name: &str, change| [Scenario { name: name.to_owned(), change }];
         let of = |chosen: usize, beside: &[usize], change| {
-            sensitivity(&transcripts, &outcome.rows, chosen, beside, &ask, &named("it", change), &stop, &|| {}).remove(0)
+            sensitivity(&transcripts, &outcome.rows, (chosen, beside), &ask, &named("it", change), &stop, &|| {}).remove(0)
         };
         // The need that comes back after nine requests makes clearing dear; without needs it pays.
         assert!(outcome.rows[1].totals.refetches == 12 && decide(&outcome, &ask).unwrap().verdict == Verdict::DoNotClear);
@@ -294,7 +293,7 @@ mod tests {
         let stop = AtomicBool::new(true);
         let Ok(outcome) = run::<Infallible>(&transcripts, &[Knobs::none()], None, &AtomicBool::new(false), &|_| {}, |_| Ok(()));
         assert!(
-            sensitivity(&transcripts, &outcome.rows, 0, &[], &Ask::default(), &scenarios(&Assume::default()), &stop, &|| {}).is_empty()
+            sensitivity(&transcripts, &outcome.rows, (0, &[]), &Ask::default(), &scenarios(&Assume::default()), &stop, &|| {}).is_empty()
         );
     }
 }

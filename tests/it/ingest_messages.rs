@@ -320,6 +320,7 @@ fn other_formats_with_messages_are_not_taken() {
     for text in
         [r#"{"info":{},"messages":[],"trajectory_format":"mini-swe-agent-1"}"#, r#"{"sessionId":"s","projectHash":"p","messages":[]}"#]
     {
-        assert_eq!(read(text).1.format, None);
+        assert_ne!(read(text).1.format, Some("messages_api"));
     }
+    assert_eq!(read(r#"{"samples":[],"messages":[]}"#).1.format, None);
 }

@@ -11,6 +11,7 @@ mod golden;
 mod guide;
 mod ingest_broken;
 mod ingest_claude_code;
+mod ingest_linear;
 mod ingest_managed_agents;
 mod ingest_messages;
 mod ingest_real;

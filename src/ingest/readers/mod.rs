@@ -1,12 +1,18 @@
 //! The registry of log formats. A new format is one file here and one line in [`FORMATS`].
 
+mod atif;
 mod claude_code;
+mod codex;
 mod content;
+mod gemini_cli;
 mod head;
 mod identity;
+mod linear;
 mod managed_agents;
 mod messages_api;
+mod mini_swe;
 mod pairing;
+mod pi;
 mod trace_file;
 mod usage;
 
@@ -41,8 +47,17 @@ pub trait Format: Sync {
 }
 
 /// Every format, the most telling signs first.
-pub const FORMATS: &[&dyn Format] =
-    &[&trace_file::TraceFile, &claude_code::ClaudeCode, &managed_agents::ManagedAgents, &messages_api::MessagesApi];
+pub const FORMATS: &[&dyn Format] = &[
+    &trace_file::TraceFile,
+    &claude_code::ClaudeCode,
+    &managed_agents::ManagedAgents,
+    &codex::Codex,
+    &pi::Pi,
+    &atif::Atif,
+    &mini_swe::MiniSwe,
+    &gemini_cli::GeminiCli,
+    &messages_api::MessagesApi,
+];
 
 /// The format of a file that starts like this.
 pub fn detect(head: &Head) -> Option<&'static dyn Format> {

@@ -65,6 +65,11 @@ impl RawUsage {
         }
     }
 
+    /// From a value that is already parsed; `None` where it is no object.
+    pub fn deserialize_lenient(value: &serde_json::Value) -> Option<Self> {
+        value.is_object().then(|| serde_json::from_str(&value.to_string()).ok())?
+    }
+
     /// Whether the log says how much was written for how long.
     pub fn split_by_ttl(&self) -> bool {
         self.creation().is_some()

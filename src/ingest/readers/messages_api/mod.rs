@@ -34,7 +34,7 @@ impl Format for MessagesApi {
     }
 
     fn what(&self) -> &'static str {
-        "Messages API logs (pairs of request and response, claude-trace, LiteLLM payloads, bodies with messages)"
+        "Messages API and OpenAI chat logs (pairs of request and response, claude-trace, LiteLLM payloads, bodies with messages or traj)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
@@ -43,7 +43,7 @@ impl Format for MessagesApi {
         head.objects().iter().any(|o| {
             let pair = (o.has("request") && o.has("response")) || (o.has("request_body") && o.has("response_body"));
             let payload = (o.has("call_type") && o.has("startTime")) || o.has("standard_logging_object");
-            let body = o.has("messages") && !others.iter().any(|k| o.has(k));
+            let body = o.has("traj") || (o.has("messages") && !others.iter().any(|k| o.has(k)));
             let message = o.has("content") && matches!(o.text("role"), Some("user" | "assistant" | "system" | "tool")) && !o.has("kind");
             pair || payload || body || message
         })

@@ -48,7 +48,8 @@ pub struct Line<'a> {
     pub role: Str<'a>,
     #[serde(borrow)]
     pub content: Option<&'a RawValue>,
-    #[serde(borrow)]
+    // Datasets of conversations call it `traj`.
+    #[serde(borrow, alias = "traj")]
     pub messages: Option<&'a RawValue>,
     pub max_tokens: Count,
     pub prompt_tokens: Count,
@@ -98,7 +99,7 @@ pub struct Body<'a> {
     pub system: Option<&'a RawValue>,
     #[serde(borrow)]
     pub tools: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "traj")]
     pub messages: Option<&'a RawValue>,
     #[serde(borrow)]
     pub context_management: Option<&'a RawValue>,

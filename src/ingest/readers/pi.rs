@@ -1,0 +1,176 @@
+//! Sessions of Pi: a tree of entries by `id` and `parentId`, of which the path to the last one is the conversation.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::super::input::Input;
+use super::super::normal::{Call, hash};
+use super::super::records::{Refusal, each_record};
+use super::super::{FileReport, Options};
+use super::content::{Piece, text_piece, thinking_piece, use_piece};
+use super::linear::{Linear, count, text};
+use super::{Format, Head, Parsed};
+use crate::trace::Usage;
+
+/// Sessions of Pi.
+pub struct Pi;
+
+impl Format for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn what(&self) -> &'static str {
+        "Pi sessions (JSON lines with type, id and parentId)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        head.objects().iter().any(|o| {
+            let session = o.text("type") == Some("session") && o.has("cwd") && o.has("timestamp");
+            session || (o.text("type") == Some("message") && o.has("parentId") && o.has("message"))
+        })
+    }
+
+    fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
+        let mut entries: Vec<Value> = Vec::new();
+        let mut session = String::new();
+        let mut ignored = Vec::new();
+        each_record(input, options.limits, report, &mut |line, _| {
+            let entry: Value = serde_json::from_str(line).map_err(|_| Refusal::Syntax)?;
+            match text(&entry, "type") {
+                "session" => text(&entry, "id").clone_into(&mut session),
+                "message" | "compaction" | "model_change" => entries.push(entry),
+                other => {
+                    ignored.push(other.chars().take(64).collect::<String>());
+                    // It is a link of the chain all the same.
+                    entries.push(serde_json::json!({"id": entry["id"], "parentId": entry["parentId"]}));
+                }
+            }
+            Ok(())
+        });
+        for kind in &ignored {
+            report.ignore(kind);
+        }
+        let path = path(&entries, report);
+        if session.is_empty() {
+            session = path.first().map_or_else(String::new, |&i| text(&entries[i], "id").to_owned());
+        }
+        let mut reader = Reader { linear: Linear::new(&session, options.needs.find), model: None, parts: Vec::new() };
+        for (at, &i) in path.iter().enumerate() {
+            reader.entry(&entries, &path[..at], &entries[i], report);
+        }
+        let mut parts = reader.parts;
+        parts.extend(reader.linear.finish(report));
+        Parsed { parts, documents: Vec::new() }
+    }
+
+    fn assumed_base(&self) -> u32 {
+        // A short system prompt and a handful of tools.
+        4_000
+    }
+}
+
+/// Indices of the entries from the first to the last one along `parentId`; an entry without a parent in the file follows the one before.
+fn path(entries: &[Value], report: &mut FileReport) -> Vec<usize> {
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
+    for (i, entry) in entries.iter().enumerate() {
+        let id = text(entry, "id");
+        if !id.is_empty() && by_id.insert(id, i).is_some() {
+            report.duplicates += 1;
+        }
+    }
+    let mut path = Vec::new();
+    let mut at = entries.len().checked_sub(1);
+    while let Some(i) = at {
+        path.push(i);
+        // A parent stands before its child, so that no damage makes a loop.
+        at = by_id.get(text(&entries[i], "parentId")).copied().filter(|&parent| parent < i);
+    }
+    path.reverse();
+    let left_out = entries.iter().filter(|e| text(e, "type") == "message").count()
+        - path.iter().filter(|&&i| text(&entries[i], "type") == "message").count();
+    if left_out > 0 {
+        report.note(format!("{left_out} messages lie on branches that the session left again; they are left out"));
+    }
+    path
+}
+
+struct Reader {
+    linear: Linear,
+    model: Option<String>,
+    parts: Vec<super::super::normal::Part>,
+}
+
+impl Reader {
+    fn entry(&mut self, entries: &[Value], before: &[usize], entry: &Value, report: &mut FileReport) {
+        match text(entry, "type") {
+            "model_change" => self.model = entry["modelId"].as_str().map(str::to_owned),
+            "compaction" => {
+                report.compactions += 1;
+                self.parts.extend(self.linear.split(report));
+                self.linear.user(&entry["summary"]);
+                // What is kept of the history enters the next prompt as it is; its calls were billed before.
+                let kept = text(entry, "firstKeptEntryId");
+                let from = before.iter().position(|&i| !kept.is_empty() && text(&entries[i], "id") == kept);
+                for &i in &before[from.unwrap_or(before.len())..] {
+                    let content = &entries[i]["message"]["content"];
+                    self.linear.user(content);
+                }
+            }
+            "message" => self.message(entry, report),
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, entry: &Value, report: &mut FileReport) {
+        let message = &entry["message"];
+        match text(message, "role") {
+            "toolResult" => self.linear.result(text(message, "toolCallId"), &message["content"]),
+            "assistant" => {
+                let keep = self.linear.keep;
+                let usage = usage(&message["usage"]);
+                // A failed attempt: nothing was said and nothing billed.
+                if usage.is_none() && text(message, "stopReason") == "error" && message["content"].as_array().is_none_or(Vec::is_empty) {
+                    return report.ignore("failed_request");
+                }
+                let output = match &message["content"] {
+                    Value::Array(blocks) => blocks.iter().filter_map(|b| piece(b, keep)).collect(),
+                    Value::String(words) => vec![text_piece(words, keep)],
+                    _ => Vec::new(),
+                };
+                let call = Call {
+                    key: Some(hash(&["pi", text(entry, "id"), text(entry, "timestamp")])),
+                    model: message["model"].as_str().map(str::to_owned).or_else(|| self.model.clone()),
+                    at_ms: self.linear.at(entry["timestamp"].as_str()),
+                    complete: usage.is_some(),
+                    ttl_ms: usage.filter(|u| u.cache_write_1h > 0).map(|_| super::usage::HOUR_MS),
+                    usage,
+                    records: 1,
+                    ..Call::default()
+                };
+                self.linear.call(call, output);
+            }
+            _ => self.linear.user(&message["content"]),
+        }
+    }
+}
+
+fn piece(block: &Value, keep: bool) -> Option<Piece> {
+    match text(block, "type") {
+        "text" => Some(text_piece(text(block, "text"), keep)),
+        "thinking" => Some(thinking_piece(text(block, "thinking"))),
+        "toolCall" => Some(use_piece(text(block, "id"), text(block, "name"), &block["arguments"].to_string(), keep)),
+        _ => None,
+    }
+}
+
+/// Usage with disjoint fields; all zero is unknown.
+fn usage(usage: &Value) -> Option<Usage> {
+    let n = |key: &str| count(&usage[key]).unwrap_or(0);
+    let written = n("cacheWrite");
+    let hour = n("cacheWrite1h").min(written);
+    let usage =
+        Usage { input: n("input"), cache_read: n("cacheRead"), cache_write_5m: written - hour, cache_write_1h: hour, output: n("output") };
+    (usage.prompt() > 0).then_some(usage)
+}
