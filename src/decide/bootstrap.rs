@@ -156,8 +156,13 @@ fn interval(point: Point, statistic: Statistic, units: usize, mut again: impl Fn
     let low = point.value - at(1.0 - tail).max(0.0) * point.careful;
     let high = point.value - at(tail).min(0.0) * point.careful;
     match statistic {
-        Statistic::Saving => Interval { low: 1.0 - high, estimate: 1.0 - point.value, high: 1.0 - low },
-        Statistic::Change => Interval { low: low - 1.0, estimate: point.value - 1.0, high: high - 1.0 },
+        // Nothing saves more than all of it.
+        Statistic::Saving => {
+            Interval { low: 1.0 - high, estimate: 1.0 - point.value, high: (1.0 - low).min(1.0_f64.max(1.0 - point.value)) }
+        }
+        Statistic::Change => {
+            Interval { low: (low - 1.0).max((-1.0_f64).min(point.value - 1.0)), estimate: point.value - 1.0, high: high - 1.0 }
+        }
         Statistic::Difference => Interval { low, estimate: point.value, high },
     }
 }
@@ -286,6 +291,16 @@ mod tests {
         assert_eq!(paired(&[(0.0, 1.0), (0.0, 2.0)], Statistic::Change, 0), None);
         assert!(paired(&[(0.0, 1.0), (0.0, 2.0)], Statistic::Difference, 0).is_some());
         assert_eq!(two_sample(&[1.0], &[1.0, 2.0], Statistic::Change, 0), None);
+    }
+
+    #[test]
+    fn nothing_saves_more_than_all() {
+        // Five sessions of which one decides: the tails of t are long.
+        let pairs = [(10.0, 4.0), (9.0, 4.0), (11.0, 4.5), (10.0, 9.9), (8.0, 0.1)];
+        let found = paired(&pairs, Statistic::Saving, 1).unwrap();
+        assert!(found.high <= 1.0 && found.estimate < found.high, "{found:?}");
+        let change = paired(&pairs, Statistic::Change, 1).unwrap();
+        assert!((change.low + found.high).abs() < 1e-12 && (change.high + found.low).abs() < 1e-12, "{change:?}");
     }
 
     #[test]
