@@ -40,9 +40,8 @@ fn optional<T: std::str::FromStr>(get: Get<'_>, field: &str) -> Result<Option<T>
 
 /// A count or a sum of tokens. The bound keeps sums over transcripts far from the end of the type.
 fn whole(get: Get<'_>, field: &str) -> Result<u64, CellError> {
-    number::<u64>(get, field).and_then(|n| {
-        if n <= MOST { Ok(n) } else { Err(error(field, format!("is {n}, more than any log holds; was the file edited?"))) }
-    })
+    number::<u64>(get, field)
+        .and_then(|n| if n <= MOST { Ok(n) } else { Err(error(field, format!("is {n}, more than any log holds; was the file edited?"))) })
 }
 
 /// An amount that is finite and not negative.

@@ -210,7 +210,8 @@ fn csv_rows<T>(
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(|e| broken(&e))? {
-        let line = record.position().map_or(0, csv::Position::line);
+        // After CRLF the position is that of the LF.
+        let line = record.position().map_or(0, |at| at.line() + u64::from(bytes.get(at.byte() as usize) == Some(&b'\n')));
         rows.push(each(&head, &record, line)?);
     }
     Ok(rows)
@@ -243,11 +244,7 @@ fn per_transcript_csv(bytes: &[u8]) -> Result<(Vec<Knobs>, PerTranscript), Resul
                 ));
             }
             if !ids.insert(id.clone()) {
-                return Err(ResultsError::new(
-                    Some(line),
-                    "transcript",
-                    "is one that stands further up already; were two files joined?",
-                ));
+                return Err(ResultsError::new(Some(line), "transcript", "is one that stands further up already; were two files joined?"));
             }
             let session = get("session").filter(|session| !session.is_empty()).unwrap_or_else(|| id.clone());
             found.ids.push(id);
