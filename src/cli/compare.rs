@@ -19,7 +19,7 @@ const CONFIGS: &str = "Configs (values: 30k; lists: 0,5k,20k; ranges: 30k..150k:
 fn values(text: &str, none_is_zero: bool) -> Result<Axis, String> {
     match Axis::parse(text, none_is_zero).map_err(|e| e.to_string())? {
         Axis::Auto => Err("auto selects nothing; write values such as 30k,60k, or leave the flag out".to_owned()),
-        values => Ok(values),
+        values @ Axis::Values(_) => Ok(values),
     }
 }
 

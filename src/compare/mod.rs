@@ -105,7 +105,7 @@ pub struct RowChange {
     pub role: Role,
     /// Every metric, in the order of [`METRICS`].
     pub changes: Vec<Change>,
-    /// What became of each threshold, in their order.
+    /// What became of each threshold that is looked at on this row, in their order.
     pub checks: Vec<Check>,
     /// Whether `changes` have their intervals and `sessions` is filled.
     pub detailed: bool,
@@ -189,7 +189,8 @@ pub enum Rows {
 pub struct Gate {
     /// Which rows.
     pub rows: Rows,
-    /// What makes it fail, on each row.
+    /// What makes it fail. A change is looked at on each row; a bound on the head, with [`Rows::Usual`], only on what the team runs, else
+    /// on what the base recommends.
     pub thresholds: Vec<Threshold>,
     /// A threshold on a change counts as missed though the change may be chance.
     pub over_noise: bool,
@@ -204,6 +205,7 @@ pub fn compare(base: &ResultSet, head: &ResultSet, gate: &Gate) -> Comparison {
     let same_inputs = known(base) && known(head) && !changed.iter().any(|c| c.moves_sessions);
     let sides = Sides { base, head, pairing: pairing(base, head), same_inputs };
     let (matched, missing) = select::matched(base, head, &gate.rows);
+    let bounded = select::bounded(base, head, &gate.rows);
     let mut rows: Vec<(select::Matched, RowChange)> = matched
         .into_iter()
         .map(|at| {
@@ -211,6 +213,7 @@ pub fn compare(base: &ResultSet, head: &ResultSet, gate: &Gate) -> Comparison {
             row.checks = gate
                 .thresholds
                 .iter()
+                .filter(|t| !t.is_on_head() || bounded.is_none_or(|role| role == row.role))
                 .map(|t| t.check(&row, sides.noise(), gate.over_noise, |metric| sides.interval(&at, metric)))
                 .collect();
             (at, row)
@@ -283,7 +286,7 @@ impl Sides<'_> {
             .collect();
         RowChange {
             knobs: base.knobs.clone(),
-            head_knobs: (at.role == Role::Current && base.knobs != head.knobs).then(|| head.knobs.clone()),
+            head_knobs: (!select::alike(&base.knobs, &head.knobs)).then(|| head.knobs.clone()),
             role: at.role,
             changes,
             checks: Vec::new(),

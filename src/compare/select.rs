@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Role, Rows, Side};
-use crate::policy::{ClearToolInputs, ClearToolUses};
+use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
 use crate::results::ResultSet;
 use crate::sweep::{ConfigRow, Knobs};
 
@@ -41,31 +41,35 @@ impl Selection {
         *self == Self::default()
     }
 
-    /// Whether the config is selected. The row `none` never is: it has no knobs.
+    /// Whether the config is selected: it has each knob that is looked at, with one of its values. The row `none` has no knob.
     pub fn holds(&self, knobs: &Knobs) -> bool {
-        let among = |values: &Option<Vec<u64>>, value: u64| values.as_ref().is_none_or(|all| all.contains(&value));
-        same(knobs).edit.is_some_and(|edit| {
-            among(&self.trigger, edit.trigger.value())
-                && self.trigger_type.as_deref().is_none_or(|name| name == edit.trigger.type_name())
-                && among(&self.keep, u64::from(edit.keep))
-                && among(&self.clear_at_least, edit.clear_at_least)
-                && self.exclude_tools.as_ref().is_none_or(|sets| sets.contains(&edit.exclude_tools))
-                && self.clear_tool_inputs.as_ref().is_none_or(|all| all.contains(&edit.clear_tool_inputs))
-        })
+        fn among<T: PartialEq>(asked: Option<&Vec<T>>, value: Option<T>) -> bool {
+            asked.is_none_or(|all| value.is_some_and(|value| all.contains(&value)))
+        }
+        let knobs = same(knobs);
+        let trigger = knobs.trigger();
+        let counts = trigger.map(Trigger::type_name);
+        !knobs.is_none()
+            && among(self.trigger.as_ref(), trigger.map(Trigger::value))
+            && self.trigger_type.as_deref().is_none_or(|name| counts == Some(name))
+            && among(self.keep.as_ref(), knobs.keep().map(u64::from))
+            && among(self.clear_at_least.as_ref(), knobs.clear_at_least())
+            && among(self.exclude_tools.as_ref(), knobs.any().as_ref().map(|e| e.exclude_tools.clone()))
+            && among(self.clear_tool_inputs.as_ref(), knobs.edit.map(|e| e.clear_tool_inputs))
     }
 
     /// The first value that no config of either side has: a slip of the pen, where a gate must not pass for want of a config.
     pub fn unknown(&self, base: &ResultSet, head: &ResultSet) -> Option<NoSuchConfig> {
-        let edits: Vec<ClearToolUses> = base.rows.iter().chain(&head.rows).filter_map(|row| same(&row.knobs).edit).collect();
-        let numbers = |flag, asked: &Option<Vec<u64>>, of: fn(&ClearToolUses) -> u64| {
-            let mut known: Vec<u64> = edits.iter().map(of).collect();
+        let all: Vec<Knobs> = base.rows.iter().chain(&head.rows).map(|row| same(&row.knobs)).collect();
+        let numbers = |flag, asked: &Option<Vec<u64>>, of: fn(&Knobs) -> Option<u64>| {
+            let mut known: Vec<u64> = all.iter().filter_map(of).collect();
             known.sort_unstable();
             known.dedup();
             let value = asked.iter().flatten().find(|value| !known.contains(value))?;
             Some(NoSuchConfig { flag, value: value.to_string(), known: known.iter().map(u64::to_string).collect() })
         };
-        let texts = |flag, asked: Vec<String>, of: &dyn Fn(&ClearToolUses) -> String| {
-            let mut known: Vec<String> = edits.iter().map(of).collect();
+        let texts = |flag, asked: Vec<String>, of: &dyn Fn(&Knobs) -> Option<String>| {
+            let mut known: Vec<String> = all.iter().filter_map(of).collect();
             known.sort_unstable();
             known.dedup();
             let value = asked.into_iter().find(|value| !known.contains(value))?;
@@ -77,31 +81,39 @@ impl Selection {
             ClearToolInputs::Yes => "true".to_owned(),
             ClearToolInputs::Tools(tools) => tools.join("|"),
         };
-        numbers("--trigger", &self.trigger, |e| e.trigger.value())
-            .or_else(|| texts("--trigger-type", self.trigger_type.iter().cloned().collect(), &|e| e.trigger.type_name().to_owned()))
-            .or_else(|| numbers("--keep", &self.keep, |e| u64::from(e.keep)))
-            .or_else(|| numbers("--clear-at-least", &self.clear_at_least, |e| e.clear_at_least))
+        let type_name = |k: &Knobs| k.trigger().map(|t| t.type_name().to_owned());
+        numbers("--trigger", &self.trigger, |k| k.trigger().map(Trigger::value))
+            .or_else(|| texts("--trigger-type", self.trigger_type.iter().cloned().collect(), &type_name))
+            .or_else(|| numbers("--keep", &self.keep, |k| k.keep().map(u64::from)))
+            .or_else(|| numbers("--clear-at-least", &self.clear_at_least, Knobs::clear_at_least))
             .or_else(|| {
                 let asked = self.exclude_tools.iter().flatten().map(|tools| set(tools)).collect();
-                texts("--exclude-tools", asked, &|e| set(&e.exclude_tools))
+                texts("--exclude-tools", asked, &|k| k.any().as_ref().map(|e| set(&e.exclude_tools)))
             })
             .or_else(|| {
                 let asked = self.clear_tool_inputs.iter().flatten().map(inputs).collect();
-                texts("--clear-tool-inputs", asked, &|e| inputs(&e.clear_tool_inputs))
+                texts("--clear-tool-inputs", asked, &|k| k.edit.as_ref().map(|e| inputs(&e.clear_tool_inputs)))
             })
     }
 }
 
 /// The config with its tools in order: two orders of `exclude_tools` are one config.
 fn same(knobs: &Knobs) -> Knobs {
-    let mut knobs = knobs.clone();
-    if let Some(edit) = &mut knobs.edit {
-        edit.exclude_tools.sort();
-        if let ClearToolInputs::Tools(tools) = &mut edit.clear_tool_inputs {
-            tools.sort();
-        }
-    }
-    knobs
+    let sorted = |edit: Option<&ClearToolUses>| {
+        edit.cloned().map(|mut edit| {
+            edit.exclude_tools.sort();
+            if let ClearToolInputs::Tools(tools) = &mut edit.clear_tool_inputs {
+                tools.sort();
+            }
+            edit
+        })
+    };
+    Knobs { policy: knobs.policy.clone(), edit: sorted(knobs.edit.as_ref()), cold: sorted(knobs.cold.as_ref()) }
+}
+
+/// Whether two configs are the same one.
+pub(super) fn alike(one: &Knobs, other: &Knobs) -> bool {
+    same(one) == same(other)
 }
 
 /// Two rows that are compared, by their places.
@@ -109,6 +121,22 @@ pub(super) struct Matched {
     pub base: usize,
     pub head: usize,
     pub role: Role,
+}
+
+/// The role that a bound on the head is for: what the team runs where that is known, else what it is told to run. No clearing stands there
+/// to compare with, and is beyond many a bound for good. `None`: every row that was asked for.
+pub(super) fn bounded(base: &ResultSet, head: &ResultSet, wanted: &Rows) -> Option<Role> {
+    (*wanted == Rows::Usual).then(|| {
+        if current(base).or_else(|| current(head)).is_some() {
+            Role::Current
+        } else if recommended(base).is_some() {
+            Role::Recommended
+        } else if base.rows.iter().any(|row| row.knobs.is_none()) {
+            Role::None
+        } else {
+            Role::Asked
+        }
+    })
 }
 
 /// The rows that are compared, and configs that one side lacks.
@@ -152,9 +180,9 @@ pub(super) fn matched(base: &ResultSet, head: &ResultSet, wanted: &Rows) -> (Vec
                 (None, Some(h)) => pair(at(&of_base, &head.rows[h].knobs), Some(h), &head.rows[h].knobs, Role::Current),
                 (None, None) => {}
             }
-            let answer = base.answer.as_ref().and_then(|a| a["row"].as_u64()).map(|i| i as usize);
-            if let Some((i, row)) = answer.and_then(|i| Some((i, base.rows.get(i)?))).filter(|(_, row)| !row.knobs.is_none()) {
-                pair(Some(i), at(&of_head, &row.knobs), &row.knobs, Role::Recommended);
+            if let Some(i) = recommended(base) {
+                let knobs = &base.rows[i].knobs;
+                pair(Some(i), at(&of_head, knobs), knobs, Role::Recommended);
             }
             if let Some(i) = base.rows.iter().position(|row| row.knobs.is_none()) {
                 pair(Some(i), at(&of_head, &Knobs::none()), &base.rows[i].knobs, Role::None);
@@ -175,4 +203,10 @@ fn current(set: &ResultSet) -> Option<usize> {
     let against = set.answer.as_ref()?["against"].as_array()?;
     let row = against.iter().find(|other| other["other"] == "current")?["row"].as_u64()? as usize;
     (row < set.rows.len()).then_some(row)
+}
+
+/// The row that the set recommends, where that clears.
+fn recommended(set: &ResultSet) -> Option<usize> {
+    let row = set.answer.as_ref()?["row"].as_u64()? as usize;
+    set.rows.get(row).filter(|row| !row.knobs.is_none()).map(|_| row)
 }

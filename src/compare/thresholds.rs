@@ -118,6 +118,11 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Threshold {
+    /// Whether it is a bound on the head itself.
+    pub(super) fn is_on_head(&self) -> bool {
+        matches!(self.limit, Limit::Head(_))
+    }
+
     /// Looks at one row. `interval` is that of a metric's change.
     ///
     /// A change that can be chance (sessions are a sample, and its 95 % interval does not lie wholly on the forbidden side of no change
@@ -139,7 +144,7 @@ impl Threshold {
             Op::Below => seen < limit - slack,
             Op::AtMost => seen <= limit + slack,
         });
-        let on_head = matches!(self.limit, Limit::Head(_));
+        let on_head = self.is_on_head();
         let excusable = !on_head && if upwards { limit >= 0.0 } else { limit <= 0.0 };
         if holds == Some(true) && excusable {
             change.difference = interval(self.metric);

@@ -177,7 +177,10 @@ fn about_sessions(c: &Comparison) -> String {
 fn what_changed(change: &crate::compare::Changed) -> String {
     match &change.values {
         Some((a, b)) => format!("{}: {a} on the base, {b} on the head", change.what),
-        None if change.known => format!("{} differ{}", change.what, if change.what == "the grid" { "s" } else { "" }),
+        None if change.known => {
+            let one = change.what == "the grid" || change.what.starts_with("how ");
+            format!("{} {}", change.what, if one { "differs" } else { "differ" })
+        }
         None => format!("{}, so whether version, prices or inputs differ is not known", change.what),
     }
 }
@@ -334,7 +337,7 @@ fn knobs_json(knobs: &Knobs) -> Value {
         "trigger_type": knobs.trigger().map(crate::policy::Trigger::type_name),
         "keep": knobs.keep(),
         "clear_at_least": knobs.clear_at_least(),
-        "exclude_tools": edit.map(|e| &e.exclude_tools),
+        "exclude_tools": knobs.any().as_ref().map(|e| &e.exclude_tools),
         "clear_tool_inputs": edit.map(|e| match &e.clear_tool_inputs {
             ClearToolInputs::No => json!(false),
             ClearToolInputs::Yes => json!(true),

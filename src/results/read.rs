@@ -169,7 +169,11 @@ fn each_once<'a>(configs: impl Iterator<Item = &'a Knobs>, place: impl Fn(usize)
     for (i, knobs) in configs.enumerate() {
         if seen.insert(knobs, i).is_some() {
             let (line, field) = place(i);
-            return Err(ResultsError::new(line, &field, "is a config that stands further up already; was the file edited?"));
+            return Err(ResultsError::new(
+                line,
+                &field,
+                "is a config that stands further up already; was the file edited, or written by a newer version?",
+            ));
         }
     }
     Ok(())

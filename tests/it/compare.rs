@@ -171,12 +171,23 @@ fn what_the_team_runs_is_compared_with_what_it_ran() {
     assert_eq!((found.rows[0].role, found.rows[0].head_knobs.as_ref().unwrap().keep()), (Role::Current, Some(9)));
     assert_eq!(found.rows[0].checks[0].outcome, Outcome::Missed, "0.60 USD dearer than 1.50");
     assert!(compare_table(&found).contains("Note: what you run differs"));
+    // A bound is for what runs, not for no clearing, which stands there to compare with; a change is looked at everywhere.
+    let judged = |base: &ResultSet, head: &ResultSet, rows: Rows| {
+        let found = compare(base, head, &asked(rows, &["cost_usd > 1", "cost_usd > +50%"]));
+        found.rows.iter().map(|row| (row.role, row.checks.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(judged(&base, &head, Rows::Usual), [(Role::Current, 2), (Role::None, 1)]);
+    let mut told = base.clone();
+    told.answer = Some(json!({"row": 1, "against": []}));
+    assert_eq!(judged(&told, &told, Rows::Usual), [(Role::Recommended, 2), (Role::None, 1)]);
+    assert_eq!(judged(&told, &told, Rows::All), [(Role::None, 2), (Role::Asked, 2)]);
+    told.answer = Some(json!({"row": 0, "against": []}));
+    assert_eq!(judged(&told, &told, Rows::Usual), [(Role::None, 2)]);
     // The same tools in another order are the same config.
     let mut turned = base.clone();
     turned.rows[1].knobs.edit.as_mut().unwrap().exclude_tools.reverse();
     let found = compare(&base, &turned, &Gate::default());
-    assert!(found.rows[0].head_knobs.is_some() || found.missing.is_empty());
-    assert_eq!(found.rows.len(), 2);
+    assert_eq!((found.rows.len(), found.missing.len(), &found.rows[0].head_knobs), (2, 0, &None));
 }
 
 #[test]
@@ -189,14 +200,20 @@ fn flags_select_by_the_knobs_that_they_name() {
         base.rows.push(row);
     }
     base.transcripts = None;
+    let mut cold = base.rows[1].clone();
+    cold.knobs = cleartune::sweep::Knobs::when_cold(7, vec!["memory".to_owned()]);
+    base.rows.push(cold);
     let rows = |selection: Selection| compare(&base, &base, &asked(Rows::Matching(selection), &[])).rows.len();
     assert_eq!(rows(Selection { keep: Some(vec![3]), ..Selection::default() }), 2);
     assert_eq!(rows(Selection { keep: Some(vec![3]), trigger: Some(vec![60_000]), ..Selection::default() }), 1);
     assert_eq!(rows(Selection { trigger_type: Some("tool_uses".to_owned()), ..Selection::default() }), 0);
     assert_eq!(rows(Selection { exclude_tools: Some(vec![vec!["ask".to_owned(), "memory".to_owned()]]), ..Selection::default() }), 3);
     assert_eq!(rows(Selection { exclude_tools: Some(vec![vec![]]), ..Selection::default() }), 0);
+    // A policy without a trigger is selected by the knobs that it has.
+    assert_eq!(rows(Selection { keep: Some(vec![7]), ..Selection::default() }), 1);
+    assert_eq!(rows(Selection { keep: Some(vec![7]), trigger: Some(vec![30_000]), ..Selection::default() }), 0);
     let no = Selection { keep: Some(vec![3, 99]), ..Selection::default() }.unknown(&base, &base).unwrap();
-    assert_eq!((no.flag, no.value.as_str(), no.known), ("--keep", "99", vec!["3".to_owned(), "4".to_owned()]));
+    assert_eq!((no.flag, no.value.as_str(), no.known), ("--keep", "99", vec!["3".to_owned(), "4".to_owned(), "7".to_owned()]));
     assert_eq!(Selection { keep: Some(vec![3]), ..Selection::default() }.unknown(&base, &base), None);
 }
 
