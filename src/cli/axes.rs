@@ -43,19 +43,9 @@ impl AxesArgs {
             trigger_counts_uses: self.trigger_type == "tool_uses",
             keep: self.keep.clone(),
             clear_at_least: self.clear_at_least.clone(),
-            exclude_tools: (self.exclude_tools.trim() != "auto")
-                .then(|| each(&self.exclude_tools, |set| if set == "none" || set.is_empty() { Vec::new() } else { tools(set) })),
-            clear_tool_inputs: each(&self.clear_tool_inputs, |value| match value {
-                "false" | "none" | "" => ClearToolInputs::No,
-                "true" => ClearToolInputs::Yes,
-                set => ClearToolInputs::Tools(tools(set)),
-            }),
+            exclude_tools: (self.exclude_tools.trim() != "auto").then(|| each(&self.exclude_tools, excluded)),
+            clear_tool_inputs: each(&self.clear_tool_inputs, inputs),
         }
-    }
-
-    /// Whether no axis was given.
-    pub fn is_default(&self) -> bool {
-        self.axes() == Axes::default()
     }
 
     /// What was asked, for the manifest.
@@ -76,7 +66,7 @@ impl AxesArgs {
 }
 
 /// The comma-separated parts of `text`, read by `read`, each once.
-fn each<T: PartialEq>(text: &str, read: impl Fn(&str) -> T) -> Vec<T> {
+pub(super) fn each<T: PartialEq>(text: &str, read: impl Fn(&str) -> T) -> Vec<T> {
     let mut out: Vec<T> = Vec::new();
     for part in text.split(',').map(|part| read(part.trim())) {
         if !out.contains(&part) {
@@ -84,6 +74,20 @@ fn each<T: PartialEq>(text: &str, read: impl Fn(&str) -> T) -> Vec<T> {
         }
     }
     out
+}
+
+/// A set of excluded tools.
+pub(super) fn excluded(set: &str) -> Vec<String> {
+    if set == "none" { Vec::new() } else { tools(set) }
+}
+
+/// A value of `clear_tool_inputs`.
+pub(super) fn inputs(value: &str) -> ClearToolInputs {
+    match value {
+        "false" | "none" | "" => ClearToolInputs::No,
+        "true" => ClearToolInputs::Yes,
+        set => ClearToolInputs::Tools(tools(set)),
+    }
 }
 
 /// Tool names of a set, sorted, each once: two orders are one set.

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use cleartune::ingest::decompressed;
 use cleartune::results::{Kind, ResultSet, parse};
 
-/// The files of a folder that are read, in this order, where they are there.
+/// The files of a folder that are read, in this order, where they are there, plain or compressed.
 const FILES: [&str; 4] = ["manifest.json", "sweep.csv", "sweep.json", "per_transcript.csv"];
 
 /// Reads a result set.
@@ -18,14 +19,16 @@ pub fn load(path: &Path) -> anyhow::Result<ResultSet> {
         path.metadata().with_context(|| format!("{shown}: cannot be read; name a folder that sweep wrote, or a file of results"))?;
     let mut set = ResultSet::default();
     let mut read = |file: &Path| -> anyhow::Result<Kind> {
-        let bytes = std::fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+        let bytes = std::fs::File::open(file)
+            .and_then(decompressed)
+            .with_context(|| format!("{}: cannot be read; was the file cut or damaged?", file.display()))?;
         parse(&bytes, &mut set).with_context(|| file.display().to_string())
     };
     if found.is_dir() {
         for name in FILES {
-            let file = path.join(name);
-            if file.is_file() {
-                read(&file)?;
+            let forms = ["", ".gz", ".zst"].map(|ending| path.join(format!("{name}{ending}")));
+            if let Some(file) = forms.iter().find(|file| file.is_file()) {
+                read(file)?;
             }
         }
         ensure!(!set.rows.is_empty(), "{shown}: holds no sweep.csv, sweep.json or per_transcript.csv; name a folder that sweep wrote");

@@ -27,8 +27,12 @@ pub const METRICS: [Metric; TOTALS.len() + 1 + DERIVED.len()] = {
 
 /// Why a name is no metric: the nearest names.
 pub fn unknown_metric(name: &str) -> String {
-    let near = METRICS.iter().map(|m| m.0).max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
-    format!("{name:?} is no metric; did you mean {}? Metrics are the columns of sweep.csv from requests on", near.unwrap_or_default())
+    let likeness = |m: &Metric| strsim::jaro_winkler(m.0, name);
+    let mut near = METRICS;
+    near.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    let best = likeness(&near[0]);
+    let names: Vec<&str> = near.iter().take(3).filter(|m| likeness(m) > best - 0.1).map(|m| m.0).collect();
+    format!("{name:?} is no metric; did you mean {}? Metrics are the columns of sweep.csv from requests on", names.join(" or "))
 }
 
 impl Metric {
@@ -37,24 +41,20 @@ impl Metric {
         METRICS.into_iter().find(|m| m.0 == name)
     }
 
+    /// What a session costs: by it many rows are ordered.
+    pub fn cost() -> Self {
+        Self("cost_usd")
+    }
+
     /// Its name: that of the column.
     pub fn name(self) -> &'static str {
         self.0
     }
 
-    /// Whether it is the largest of something rather than a sum.
-    pub fn is_largest(self) -> bool {
-        self.0 == "peak_prompt_tokens"
-    }
-
-    /// Whether it is a sum over transcripts, so that more of them make it larger.
+    /// Whether it is a sum over transcripts, so that more of them make it larger and that single sessions have a share in it.
+    /// `peak_prompt_tokens` is the largest of something, and what is derived is a ratio.
     pub fn is_sum(self) -> bool {
-        !self.is_largest() && !DERIVED.contains(&self.0)
-    }
-
-    /// Whether single sessions have a value that adds up to the whole.
-    pub fn has_sessions(self) -> bool {
-        self.is_sum()
+        self.0 != "peak_prompt_tokens" && !DERIVED.contains(&self.0)
     }
 
     /// USD, for how it is written.
@@ -67,10 +67,10 @@ impl Metric {
         if self.0 == "overflowed_transcripts" { f64::from(u8::from(t.first_overflow.is_some())) } else { self.of_totals(t).unwrap_or(0.0) }
     }
 
-    /// Its value for a row; not applicable is 0.
-    pub fn of_row(self, row: &ConfigRow) -> f64 {
+    /// Its value for a row; `None` where it is not applicable.
+    pub fn of_row(self, row: &ConfigRow) -> Option<f64> {
         let d = &row.derived;
-        let derived = match self.0 {
+        match self.0 {
             "overflowed_transcripts" => Some(row.overflowed_transcripts as f64),
             "cost_vs_none" => d.cost_vs_none,
             "freed_tokens_per_invalidated_token" => d.freed_per_invalidated,
@@ -79,8 +79,7 @@ impl Metric {
             "rewrite_factor" => d.rewrite_factor,
             "cache_read_share" => d.cache_read_share,
             _ => self.of_totals(&row.totals),
-        };
-        derived.unwrap_or(0.0)
+        }
     }
 
     fn of_totals(self, t: &Totals) -> Option<f64> {
@@ -124,6 +123,7 @@ mod tests {
         for metric in METRICS.iter().take(TOTALS.len()) {
             assert!((metric.of_transcript(&totals) - 1.0).abs() < 1e-12, "{}", metric.name());
         }
-        assert!(unknown_metric("cost_us").contains("cost_usd"));
+        assert!(unknown_metric("cost_us").contains("did you mean cost_usd"));
+        assert!(unknown_metric("refetch").contains("refetches") && unknown_metric("refetch").contains(" or "));
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Change, Metric, Pairing, RowChange, unknown_metric};
-use crate::decide::bootstrap::LEAST_SESSIONS;
+use super::{Change, Metric, Noise, RowChange, unknown_metric};
+use crate::decide::bootstrap::Interval;
 use crate::policy::size;
 use crate::sweep::Knobs;
 
@@ -46,6 +46,8 @@ pub enum Outcome {
     Missed,
     /// It holds for the change seen, which may be chance.
     WithinNoise,
+    /// The metric does not apply to the config on a side: a ratio to nothing.
+    NotApplicable,
 }
 
 /// A threshold on a row.
@@ -61,6 +63,8 @@ pub struct Check {
     pub outcome: Outcome,
     /// Whether chance was looked at: there are enough sessions, or nothing is left to chance.
     pub noise_judged: bool,
+    /// Whether the condition is on the head alone, not on a change.
+    pub on_head: bool,
 }
 
 impl FromStr for Threshold {
@@ -114,40 +118,46 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Threshold {
-    /// Looks at one row.
+    /// Whether it is a bound on the head itself.
+    pub(super) fn is_on_head(&self) -> bool {
+        matches!(self.limit, Limit::Head(_))
+    }
+
+    /// Looks at one row. `interval` is that of a metric's change.
     ///
-    /// A change that can be chance (sessions are a sample, and its 95 % interval does not lie wholly on the side that the condition
-    /// forbids of no change at all) is [`Outcome::WithinNoise`], or missed with `over_noise`. With fewer than [`LEAST_SESSIONS`] sessions
-    /// chance cannot be judged, and what is seen decides.
-    pub(super) fn check(&self, row: &RowChange, pairing: Pairing, same_inputs: bool, over_noise: bool) -> Check {
-        let change = row.changes.iter().find(|c| c.metric == self.metric).expect("every metric is there").clone();
-        let (seen, limit) = match self.limit {
-            Limit::Relative(limit) => (change.relative(), limit),
-            Limit::Absolute(limit) => (change.absolute(), limit),
-            Limit::Head(limit) => (change.head, limit),
+    /// A change that can be chance (sessions are a sample, and its 95 % interval does not lie wholly on the forbidden side of no change
+    /// at all) is [`Outcome::WithinNoise`], or missed with `over_noise`. Where chance cannot be judged, what is seen decides; so it does
+    /// where the condition demands a change for the better (`cost_usd > -5%`), which chance does not excuse from.
+    pub(super) fn check(&self, row: &RowChange, noise: Noise, over_noise: bool, interval: impl Fn(Metric) -> Option<Interval>) -> Check {
+        let mut change = row.change(self.metric).clone();
+        let upwards = matches!(self.op, Op::Above | Op::AtLeast);
+        let (seen, limit, size) = match self.limit {
+            Limit::Relative(limit) => (change.relative(), limit, 1.0),
+            Limit::Absolute(limit) => (change.absolute(), limit, change.base.unwrap_or(0.0).abs()),
+            Limit::Head(limit) => (change.head_total, limit, 0.0),
         };
-        // A hair of rounding is no change.
-        let slack = 1e-9 * limit.abs().max(change.base.abs() * if matches!(self.limit, Limit::Relative(_)) { 0.0 } else { 1.0 }).max(1e-9);
-        let holds = match self.op {
+        // A hair of rounding is no change: the same costs are summed in another order here and there.
+        let slack = 1e-12 * limit.abs().max(size);
+        let holds = seen.map(|seen| match self.op {
             Op::Above => seen > limit + slack,
             Op::AtLeast => seen >= limit - slack,
             Op::Below => seen < limit - slack,
             Op::AtMost => seen <= limit + slack,
+        });
+        let on_head = self.is_on_head();
+        let excusable = !on_head && if upwards { limit >= 0.0 } else { limit <= 0.0 };
+        if holds == Some(true) && excusable {
+            change.difference = interval(self.metric);
+        }
+        let supported = change.difference.is_none_or(|i| if upwards { i.above(0.0) } else { i.below(0.0) });
+        let outcome = match holds {
+            None => Outcome::NotApplicable,
+            Some(false) => Outcome::Kept,
+            Some(true) if supported || over_noise => Outcome::Missed,
+            Some(true) => Outcome::WithinNoise,
         };
-        let is_change = !matches!(self.limit, Limit::Head(_));
-        let supported = change.difference.is_none_or(|i| if change.absolute() > 0.0 { i.above(0.0) } else { i.below(0.0) });
-        let outcome = match (holds, is_change && !supported && !over_noise) {
-            (false, _) => Outcome::Kept,
-            (true, true) => Outcome::WithinNoise,
-            (true, false) => Outcome::Missed,
-        };
-        let enough = match pairing {
-            Pairing::Paired(n) => n >= LEAST_SESSIONS,
-            Pairing::Unpaired(n, m) => n.min(m) >= LEAST_SESSIONS,
-            Pairing::SumsOnly(..) => false,
-        };
-        let noise_judged = same_inputs || !is_change || (enough && change.metric.has_sessions());
-        Check { threshold: self.text.clone(), knobs: row.knobs.clone(), change, outcome, noise_judged }
+        let noise_judged = on_head || noise == Noise::None || (noise == Noise::Judged && self.metric.is_sum());
+        Check { threshold: self.text.clone(), knobs: row.knobs.clone(), change, outcome, noise_judged, on_head }
     }
 }
 
@@ -157,12 +167,18 @@ mod tests {
     use crate::compare::Role;
     use crate::decide::bootstrap::Interval;
 
-    fn outcome(text: &str, base: f64, head: f64, difference: Option<(f64, f64)>) -> Outcome {
+    fn checked(text: &str, base: Option<f64>, head: Option<f64>, difference: Option<(f64, f64)>) -> Check {
         let threshold: Threshold = text.parse().unwrap();
-        let difference = difference.map(|(low, high)| Interval { low, estimate: head - base, high });
-        let changes = vec![Change { metric: threshold.metric, base, head, difference }];
-        let row = RowChange { knobs: Knobs::none(), role: Role::None, changes, sessions: Vec::new() };
-        threshold.check(&row, Pairing::Paired(20), false, false).outcome
+        let estimate = head.unwrap_or(0.0) - base.unwrap_or(0.0);
+        let changes = vec![Change { metric: threshold.metric, base, head, head_total: head, mean: false, difference: None }];
+        let knobs = Knobs::none();
+        let row =
+            RowChange { knobs, head_knobs: None, role: Role::None, changes, checks: Vec::new(), detailed: false, sessions: Vec::new() };
+        threshold.check(&row, Noise::Judged, false, |_| difference.map(|(low, high)| Interval { low, estimate, high }))
+    }
+
+    fn outcome(text: &str, base: f64, head: f64, difference: Option<(f64, f64)>) -> Outcome {
+        checked(text, Some(base), Some(head), difference).outcome
     }
 
     #[test]
@@ -180,6 +196,34 @@ mod tests {
         // From nothing to something is more than any per cent; from nothing to nothing is none.
         assert_eq!(outcome("refetches > +5%", 0.0, 1.0, None), Outcome::Missed);
         assert_eq!(outcome("refetches > +5%", 0.0, 0.0, None), Outcome::Kept);
+        assert_eq!(outcome("refetches < -5%", 1.0, 0.0, None), Outcome::Missed);
+    }
+
+    #[test]
+    fn a_last_bit_is_no_change_and_one_token_of_many_is() {
+        assert_eq!(outcome("cost_usd > +0%", 0.3, 0.1 + 0.2, None), Outcome::Kept);
+        assert_eq!(outcome("cost_usd > +0", 0.3, 0.1 + 0.2, None), Outcome::Kept);
+        assert_eq!(outcome("cost_usd > +0%", 0.3, 0.300_001, None), Outcome::Missed);
+        assert_eq!(outcome("prompt_tokens > +0", 5e9, 5e9, None), Outcome::Kept);
+        assert_eq!(outcome("prompt_tokens > +0", 5e9, 5e9 + 1.0, None), Outcome::Missed);
+    }
+
+    #[test]
+    fn what_does_not_apply_is_neither_kept_nor_missed() {
+        for text in ["rewrite_factor < 1", "rewrite_factor > +5%", "rewrite_factor > +1"] {
+            assert_eq!(checked(text, Some(1.0), None, None).outcome, Outcome::NotApplicable, "{text}");
+        }
+        assert_eq!(checked("rewrite_factor > +5%", None, Some(1.0), None).outcome, Outcome::NotApplicable);
+        assert_eq!(checked("rewrite_factor < 1", None, Some(0.5), None).outcome, Outcome::Missed, "the head alone decides");
+        assert_eq!(checked("rewrite_factor < 1", None, Some(1.0), None).outcome, Outcome::Kept);
+    }
+
+    #[test]
+    fn a_demanded_saving_is_not_excused_by_noise() {
+        assert_eq!(outcome("cost_usd > -5%", 100.0, 97.0, Some((-9.0, 3.0))), Outcome::Missed);
+        assert_eq!(outcome("cost_usd > -5%", 100.0, 101.0, Some((-5.0, 7.0))), Outcome::Missed);
+        assert_eq!(outcome("cost_usd > -5%", 100.0, 94.0, Some((-12.0, 1.0))), Outcome::Kept);
+        assert_eq!(outcome("cache_read_tokens < +5%", 100.0, 103.0, Some((-3.0, 9.0))), Outcome::Missed);
     }
 
     #[test]

@@ -46,6 +46,15 @@ impl<'a> Input<'a> {
         &self.head
     }
 
+    /// The whole stream.
+    ///
+    /// # Errors
+    /// It cannot be read or decompressed.
+    pub fn bytes(mut self) -> io::Result<Vec<u8>> {
+        self.rest.read_to_end(&mut self.head)?;
+        Ok(self.head)
+    }
+
     /// The same stream with a top-level array of records laid out as records, one after the other; anything else as it is.
     ///
     /// Line numbers stay where the elements stand on lines of their own; of several on one line each counts as a line.

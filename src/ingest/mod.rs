@@ -68,6 +68,14 @@ pub struct Ingested {
     pub reports: Vec<FileReport>,
 }
 
+/// The bytes of a stream, decompressed where it is gzip or zstd.
+///
+/// # Errors
+/// It cannot be read or decompressed.
+pub fn decompressed(raw: impl Read) -> std::io::Result<Vec<u8>> {
+    Input::open(raw)?.bytes()
+}
+
 /// A file that was parsed and not yet compared with the others.
 ///
 /// [`Ingest::parse`] needs nothing but the file, so files can be parsed on many threads and committed in order.

@@ -6,114 +6,245 @@ use serde_json::{Value, json};
 
 use super::answer::{named_knobs, wrap};
 use super::number::{count, percent, short, usd};
-use crate::compare::{Change, Check, Comparison, Metric, Outcome, Pairing, RowChange, Side};
+use crate::compare::{Change, Check, Comparison, Metric, Outcome, Pairing, Role, RowChange, Side};
+use crate::policy::ClearToolInputs;
+use crate::sweep::Knobs;
 
 /// The schema of a comparison as JSON.
 pub const COMPARE_SCHEMA: &str = "cleartune.compare/1";
 
-/// Metrics that are always shown; others are where they changed.
+/// Metrics that are always shown.
 const FIRST: [&str; 8] =
     ["cost_usd", "prompt_tokens", "refetches", "lost_needs", "unmet_needs", "cache_invalidations", "peak_prompt_tokens", "requests"];
 /// Sessions whose cost rose most, by row.
 const WORST: usize = 5;
+/// Configs that one side lacks and that are named; the others are counted.
+const NAMED: usize = 3;
+/// Columns of a terminal.
+const WIDTH: usize = 80;
 
-fn shown(row: &RowChange) -> impl Iterator<Item = &Change> {
+fn first(row: &RowChange) -> impl Iterator<Item = &Change> {
     FIRST.iter().filter_map(|name| row.changes.iter().find(|c| c.metric.name() == *name))
+}
+
+/// Metrics that changed besides the first.
+fn further(row: &RowChange) -> impl Iterator<Item = &Change> {
+    row.changes.iter().filter(|c| !FIRST.contains(&c.metric.name()) && c.base != c.head)
+}
+
+fn rose(row: &RowChange) -> impl Iterator<Item = &(String, f64, f64)> {
+    row.sessions.iter().filter(|s| s.2 > s.1).take(WORST)
 }
 
 fn value(metric: Metric, v: f64) -> String {
     if metric.is_usd() {
         usd(v)
-    } else if v.fract() == 0.0 {
+    } else if v.fract() == 0.0 || v.abs() >= 1_000.0 {
         short(v)
     } else {
         format!("{v:.3}")
     }
 }
 
+fn optional(metric: Metric, v: Option<f64>) -> String {
+    v.map_or_else(|| "n/a".to_owned(), |v| value(metric, v))
+}
+
 fn signed(change: &Change) -> String {
-    let relative = change.relative();
+    let (Some(relative), Some(absolute)) = (change.relative(), change.absolute()) else {
+        return "n/a".to_owned();
+    };
     if relative == 0.0 {
         "no change".to_owned()
     } else if relative.is_infinite() {
-        format!("{}{} from 0", if relative > 0.0 { "+" } else { "-" }, value(change.metric, change.absolute().abs()))
+        format!("{}{} from 0", if relative > 0.0 { "+" } else { "-" }, value(change.metric, absolute.abs()))
     } else {
         // A change that rounds to nothing is one all the same.
-        let text = if relative.abs() < 0.0005 { format!("{:.4} %", relative * 100.0) } else { percent(relative) };
+        let text = match relative.abs() {
+            a if a < 5e-7 => "under 0.0001 %".to_owned(),
+            a if a < 0.0005 => format!("{:.4} %", relative * 100.0),
+            _ => percent(relative),
+        };
         if relative > 0.0 { format!("+{text}") } else { text }
     }
 }
 
-/// What it comes to, in one sentence.
+fn interval(change: &Change) -> Option<String> {
+    change.difference.map(|i| format!("{} to {}", value(change.metric, i.low), value(change.metric, i.high)))
+}
+
+/// A missed threshold, shortly.
+fn moved(check: &Check) -> String {
+    let c = &check.change;
+    if check.on_head {
+        return format!("{}, it is {}", check.threshold, optional(c.metric, c.head_total));
+    }
+    let by = signed(c);
+    let by = by.trim_start_matches(['+', '-']);
+    let way = match c.absolute() {
+        Some(d) if d < 0.0 => format!("it fell by {by}"),
+        Some(d) if d > 0.0 => format!("it rose by {by}"),
+        _ => "it did not change".to_owned(),
+    };
+    format!("{}, {way}", check.threshold)
+}
+
+/// What it comes to, in one sentence or two.
 fn headline(c: &Comparison) -> String {
+    let mut said = String::new();
+    if c.refused() {
+        let mut what: Vec<String> = c.changed.iter().map(what_changed).collect();
+        if !c.missing.is_empty() {
+            what.push(format!("{} on one side only", stand(c.missing.len())));
+        }
+        let _ = write!(said, "Failed by --strict: {}. ", what.join("; "));
+    }
+    let checks: Vec<&Check> = c.checks().collect();
+    let lacking = match c.missing.len() {
+        0 => String::new(),
+        n => format!("; {} not compared, as one side lacks {}", count(n as u64, "config"), if n == 1 { "it" } else { "them" }),
+    };
     if c.rows.is_empty() {
-        return "No config stands on both sides, so there is nothing to compare.".to_owned();
+        return said + "No config stands on both sides, so there is nothing to compare.";
     }
-    if c.checks.is_empty() {
-        let cost = |row: &RowChange| row.changes.iter().find(|c| c.metric.is_usd()).map_or_else(String::new, signed);
+    if checks.is_empty() {
+        let cost = |row: &RowChange| signed(row.change(Metric::cost()));
         let rows: Vec<String> = c.rows.iter().take(3).map(|row| format!("{} ({})", cost(row), row.role.name())).collect();
-        return format!("Cost: {}. No threshold is set.", rows.join(", "));
+        let more = if c.rows.len() > 3 { format!(" and {}", count(c.rows.len() as u64 - 3, "more config")) } else { String::new() };
+        return said + &format!("Cost: {}{more}{lacking}. No threshold is set.", rows.join(", "));
     }
-    let missed = c.checks.iter().filter(|k| k.outcome == Outcome::Missed).count();
-    let noise = c.checks.iter().filter(|k| k.outcome == Outcome::WithinNoise).count();
-    let noise = if noise > 0 { format!("; {noise} over the threshold but within noise") } else { String::new() };
-    match missed {
-        0 => format!("Passed: none of {} missed{noise}.", count(c.checks.len() as u64, "threshold")),
-        n => format!("Failed: {n} of {} missed{noise}.", count(c.checks.len() as u64, "threshold")),
+    let of = |outcome| checks.iter().filter(|k| k.outcome == outcome).count();
+    let mut also = String::new();
+    if of(Outcome::WithinNoise) > 0 {
+        let _ = write!(also, "; {} over but within noise", of(Outcome::WithinNoise));
     }
-}
-
-/// The config and why it is looked at.
-fn titled(row: &RowChange) -> String {
-    if row.knobs.is_none() { "no clearing".to_owned() } else { format!("{} ({})", named_knobs(&row.knobs), row.role.name()) }
-}
-
-fn about_sessions(c: &Comparison) -> String {
-    match c.pairing {
-        _ if c.same_inputs => "The inputs are the same, so no difference is chance.".to_owned(),
-        Pairing::Paired(n) => format!("The same {} on both sides, compared one by one.", count(n as u64, "session")),
-        Pairing::Unpaired(n, m) => format!("Different sessions: {n} on the base, {m} on the head; means per session are compared."),
-        Pairing::SumsOnly(n, m) if n == m => "Only sums are there (no per_transcript.csv on a side), so noise cannot be judged.".to_owned(),
-        Pairing::SumsOnly(n, m) => {
-            format!(
-                "Only sums are there (no per_transcript.csv on a side), of {n} and {m} transcripts: means are compared, and noise cannot be judged."
-            )
+    if of(Outcome::NotApplicable) > 0 {
+        let _ = write!(also, "; {} not applicable", of(Outcome::NotApplicable));
+    }
+    let all = count(checks.len() as u64, "threshold");
+    said + &match (of(Outcome::Missed), of(Outcome::Kept)) {
+        (0, kept) if kept == checks.len() => {
+            format!("Passed: {}{lacking}.", if kept == 1 { "the threshold holds".to_owned() } else { format!("all {all} hold") })
+        }
+        (0, kept) => format!("Passed: {kept} of {all} hold{also}{lacking}."),
+        (missed, _) => {
+            let worst = checks.iter().find(|k| k.outcome == Outcome::Missed).map_or_else(String::new, |k| moved(k));
+            format!("Failed: {missed} of {all} missed{also}{lacking}. First: {worst}.")
         }
     }
 }
 
+fn stand(configs: usize) -> String {
+    if configs == 1 { "1 config stands".to_owned() } else { format!("{configs} configs stand") }
+}
+
+/// The config and why it is looked at.
+fn titled(row: &RowChange) -> String {
+    match (&row.head_knobs, row.role) {
+        (Some(head), _) => format!("{}, now {} ({})", named(&row.knobs), named(head), row.role.name()),
+        (None, Role::None) => "no clearing".to_owned(),
+        (None, role) => format!("{} ({})", named(&row.knobs), role.name()),
+    }
+}
+
+/// The config, without control characters: tool names come from logs.
+fn named(knobs: &Knobs) -> String {
+    let inputs = match knobs.clear_tool_inputs().as_str() {
+        "" | "false" => String::new(),
+        "true" => ", inputs too".to_owned(),
+        tools => format!(", inputs of {} too", tools.replace('|', ", ")),
+    };
+    plain(&(named_knobs(knobs) + &inputs))
+}
+
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+fn about_sessions(c: &Comparison) -> String {
+    let sums = "Only sums are there (no per_transcript.csv on a side)";
+    match c.pairing {
+        _ if c.same_inputs => "The inputs are the same, so no difference is chance.".to_owned(),
+        Pairing::Paired(n) => format!("The same {} on both sides, compared one by one.", count(n as u64, "session")),
+        Pairing::Unpaired(n, m) => {
+            format!("Different sessions: {n} on the base, {m} on the head; sums are shown as means per session, and so are changes.")
+        }
+        Pairing::SumsOnly(n, m) if n == m => format!("{sums}, so noise cannot be judged."),
+        Pairing::SumsOnly(n, m) => format!("{sums}, of {n} and {m} transcripts: means are compared, and noise cannot be judged."),
+    }
+}
+
+fn what_changed(change: &crate::compare::Changed) -> String {
+    match &change.values {
+        Some((a, b)) => format!("{}: {a} on the base, {b} on the head", change.what),
+        None if change.known => {
+            let one = change.what == "the grid" || change.what.starts_with("how ");
+            format!("{} {}", change.what, if one { "differs" } else { "differ" })
+        }
+        None => format!("{}, so whether version, prices or inputs differ is not known", change.what),
+    }
+}
+
 fn differs(c: &Comparison) -> Vec<String> {
-    let mut lines: Vec<String> = c
-        .changed
-        .iter()
-        .map(|change| match &change.values {
-            Some((a, b)) => format!("{}: {a} on the base, {b} on the head", change.what),
-            None => format!("{} differ", change.what),
-        })
-        .collect();
-    lines.extend(c.missing.iter().map(|(knobs, side)| {
-        let side = if *side == Side::Base { "base" } else { "head" };
-        format!("{}: stands on one side only; the {side} lacks it", named_knobs(knobs))
-    }));
+    let mut lines: Vec<String> = c.changed.iter().map(what_changed).collect();
+    if c.rows.iter().any(|row| row.head_knobs.is_some()) {
+        lines.push("what you run differs: the old config on the base is compared with the new one on the head".to_owned());
+    }
+    for side in [Side::Base, Side::Head] {
+        let lacking: Vec<&Knobs> = c.missing.iter().filter(|m| m.1 == side).map(|m| &m.0).collect();
+        let name = if side == Side::Base { "base" } else { "head" };
+        lines.extend(lacking.iter().take(NAMED).map(|knobs| format!("{}: not compared; the {name} lacks it", named(knobs))));
+        if lacking.len() > NAMED {
+            lines.push(format!("the {name} lacks {}", count((lacking.len() - NAMED) as u64, "more config")));
+        }
+    }
+    if c.no_answer {
+        lines.push(
+            "the base does not say what it recommends (no sweep.json), so only no clearing is compared; name configs with --trigger, \
+             --keep and so on, or take --all"
+                .to_owned(),
+        );
+    }
     lines
+}
+
+fn outcome(check: &Check) -> &'static str {
+    match check.outcome {
+        Outcome::Missed => "missed",
+        Outcome::WithinNoise => "within noise",
+        Outcome::Kept => "kept",
+        Outcome::NotApplicable => "not applicable",
+    }
 }
 
 fn check_line(check: &Check) -> String {
     let c = &check.change;
-    let what = match check.outcome {
-        Outcome::Missed => "missed",
-        Outcome::WithinNoise => "within noise",
-        Outcome::Kept => "kept",
+    let what = format!("{}: {}", outcome(check), check.threshold);
+    if check.on_head {
+        return format!("{what}, it is {}", optional(c.metric, c.head_total));
+    }
+    let unit = if c.mean { " a session" } else { "" };
+    let chance = match interval(c) {
+        Some(interval) => format!("; 95 % of the change: {interval}"),
+        None if check.outcome == Outcome::Missed && !check.noise_judged => "; noise cannot be judged".to_owned(),
+        None => String::new(),
     };
-    let unjudged = if check.outcome == Outcome::Missed && !check.noise_judged { "; noise cannot be judged" } else { "" };
-    format!("{what}: {}, it is {} against {} ({}){unjudged}", check.threshold, value(c.metric, c.head), value(c.metric, c.base), signed(c))
+    format!("{what}, it is {} against {}{unit} ({}){chance}", optional(c.metric, c.head), optional(c.metric, c.base), signed(c))
 }
 
 /// `text` in lines of at most 80 columns, the second and further ones indented a little more.
 fn put(out: &mut String, indent: &str, text: &str) {
-    for (i, line) in wrap(text, 80 - indent.len() - 2).into_iter().enumerate() {
+    for (i, line) in wrap(text, WIDTH - indent.len() - 2).into_iter().enumerate() {
         let _ = writeln!(out, "{indent}{}{line}", if i == 0 { "" } else { "  " });
     }
+}
+
+/// What stands below the rows that are shown.
+fn not_shown(c: &Comparison) -> Option<String> {
+    let rest: Vec<&RowChange> = c.rows.iter().filter(|row| !row.detailed).collect();
+    let missed = rest.iter().filter(|row| row.checks.iter().any(|k| k.outcome == Outcome::Missed)).count();
+    let missed = if missed > 0 { format!(", {missed} of which miss a threshold") } else { String::new() };
+    (!rest.is_empty()).then(|| format!("{} not shown{missed}; --json FILE has them all.", count(rest.len() as u64, "more config")))
 }
 
 /// The comparison for a terminal, within 80 columns.
@@ -124,95 +255,104 @@ pub fn compare_table(c: &Comparison) -> String {
     }
     put(&mut out, "", &headline(c));
     put(&mut out, "", &about_sessions(c));
-    for row in &c.rows {
+    for row in c.rows.iter().filter(|row| row.detailed) {
         out.push('\n');
         put(&mut out, "", &titled(row));
-        for check in c.checks.iter().filter(|k| k.knobs == row.knobs) {
+        for check in &row.checks {
             put(&mut out, "  ", &check_line(check));
         }
         let noise = row.changes.iter().any(|change| change.difference.is_some());
-        let _ = writeln!(out, "  {:<20} {:>9} {:>9}  {:<12}{}", "", "base", "head", "change", if noise { "95 % of it" } else { "" });
-        for change in shown(row) {
-            let values = [change.base, change.head].map(|v| value(change.metric, v));
-            let noise = change
-                .difference
-                .map_or_else(String::new, |i| format!("{} to {}", value(change.metric, i.low), value(change.metric, i.high)));
-            let line = format!("  {:<20} {:>9} {:>9}  {:<12}{noise}", change.metric.name(), values[0], values[1], signed(change));
+        let _ = writeln!(out, "  {:<20} {:>9} {:>9}  {:<12}{}", "", "base", "head", "change", if noise { "95 % interval" } else { "" });
+        for change in first(row) {
+            let [base, head] = [change.base, change.head].map(|v| optional(change.metric, v));
+            let interval = interval(change).unwrap_or_default();
+            let line = format!("  {:<20} {base:>9} {head:>9}  {:<12}{interval}", change.metric.name(), signed(change));
             let _ = writeln!(out, "{}", line.trim_end());
         }
-        let rose: Vec<&(String, f64, f64)> = row.sessions.iter().filter(|s| s.2 > s.1).take(WORST).collect();
-        if !rose.is_empty() {
+        if rose(row).next().is_some() {
             let _ = writeln!(out, "  sessions that rose most:");
-            for (id, a, b) in rose {
-                put(&mut out, "    ", &format!("{id}  {} to {}", usd(*a), usd(*b)));
+            for (id, a, b) in rose(row) {
+                put(&mut out, "    ", &format!("{}  {} to {}", plain(id), usd(*a), usd(*b)));
             }
         }
+    }
+    if let Some(rest) = not_shown(c) {
+        out.push('\n');
+        put(&mut out, "", &rest);
     }
     out.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 /// The comparison as Markdown for a pull request.
 pub fn compare_markdown(c: &Comparison) -> String {
-    let escape = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('|', "\\|");
     let mut out = String::new();
     let sign = if c.failed() { "❌" } else { "✅" };
-    let _ = writeln!(out, "### {sign} cleartune: {}\n\n{}\n", headline(c), about_sessions(c));
+    let _ = writeln!(out, "### {sign} cleartune: {}\n\n{}\n", escape(&headline(c)), about_sessions(c));
     for line in differs(c) {
         let _ = writeln!(out, "> **Note** {}.\n", escape(&line));
     }
-    if !c.checks.is_empty() {
+    let shown = || c.rows.iter().filter(|row| row.detailed);
+    if c.checks().next().is_some() {
         let _ = writeln!(out, "| threshold | config | base | head | change | |\n|---|---|--:|--:|--:|---|");
-        for check in &c.checks {
+        for (row, check) in shown().flat_map(|row| row.checks.iter().map(move |check| (row, check))) {
             let k = &check.change;
-            let what = match check.outcome {
-                Outcome::Missed => "**missed**",
-                Outcome::WithinNoise => "within noise",
-                Outcome::Kept => "kept",
-            };
-            let (base, head) = (value(k.metric, k.base), value(k.metric, k.head));
-            let _ = writeln!(
-                out,
-                "| `{}` | {} | {base} | {head} | {} | {what} |",
-                check.threshold,
-                escape(&named_knobs(&check.knobs)),
-                signed(k)
-            );
+            let what = if check.outcome == Outcome::Missed { "**missed**" } else { outcome(check) };
+            let head = if check.on_head { k.head_total } else { k.head };
+            let base = if check.on_head { "–".to_owned() } else { optional(k.metric, k.base) };
+            let change = if check.on_head { "–".to_owned() } else { signed(k) };
+            let (config, head) = (escape(&titled(row)), optional(k.metric, head));
+            let _ = writeln!(out, "| `{}` | {config} | {base} | {head} | {change} | {what} |", check.threshold);
         }
         out.push('\n');
     }
-    for row in &c.rows {
+    for row in shown() {
         let _ = writeln!(out, "<details><summary>{}</summary>\n", escape(&titled(row)));
         let _ = writeln!(out, "| metric | base | head | change | 95 % of the difference |\n|---|--:|--:|--:|---|");
-        for k in shown(row) {
-            let noise =
-                k.difference.map_or_else(|| "–".to_owned(), |i| format!("{} to {}", value(k.metric, i.low), value(k.metric, i.high)));
-            let _ = writeln!(
-                out,
-                "| {} | {} | {} | {} | {noise} |",
-                k.metric.name(),
-                value(k.metric, k.base),
-                value(k.metric, k.head),
-                signed(k)
-            );
+        for k in first(row).chain(further(row)) {
+            let interval = interval(k).unwrap_or_else(|| "–".to_owned());
+            let (base, head) = (optional(k.metric, k.base), optional(k.metric, k.head));
+            let _ = writeln!(out, "| {} | {base} | {head} | {} | {interval} |", k.metric.name(), signed(k));
         }
-        let rose: Vec<&(String, f64, f64)> = row.sessions.iter().filter(|s| s.2 > s.1).take(WORST).collect();
-        if !rose.is_empty() {
+        if rose(row).next().is_some() {
             let _ = writeln!(out, "\nSessions that rose most:\n");
-            for (id, a, b) in rose {
-                let _ = writeln!(out, "- `{id}`: {} to {}", usd(*a), usd(*b));
+            for (id, a, b) in rose(row) {
+                let _ = writeln!(out, "- `{}`: {} to {}", plain(id).replace('`', "'"), usd(*a), usd(*b));
             }
         }
         let _ = writeln!(out, "\n</details>");
     }
+    if let Some(rest) = not_shown(c) {
+        let _ = writeln!(out, "\n{rest}");
+    }
     out
 }
 
-/// The comparison as JSON.
+/// The knobs under the names of `sweep.json`; null for what a config does not have.
+fn knobs_json(knobs: &Knobs) -> Value {
+    let edit = knobs.edit.as_ref();
+    json!({
+        "policy": knobs.policy,
+        "trigger": knobs.trigger().map(crate::policy::Trigger::value),
+        "trigger_type": knobs.trigger().map(crate::policy::Trigger::type_name),
+        "keep": knobs.keep(),
+        "clear_at_least": knobs.clear_at_least(),
+        "exclude_tools": knobs.any().as_ref().map(|e| &e.exclude_tools),
+        "clear_tool_inputs": edit.map(|e| match &e.clear_tool_inputs {
+            ClearToolInputs::No => json!(false),
+            ClearToolInputs::Yes => json!(true),
+            ClearToolInputs::Tools(tools) => json!(tools),
+        }),
+    })
+}
+
+/// The comparison as JSON. A change from 0 has no `relative_change` (null), and of configs that stand low in a long list `sessions` and
+/// the ends of the difference are left out.
 pub fn compare_json(c: &Comparison) -> Vec<u8> {
-    let finite = |v: f64| if v.is_finite() { json!(v) } else { Value::Null };
     let change = |k: &Change| {
         json!({
-            "metric": k.metric.name(), "base": k.base, "head": k.head, "change": k.absolute(), "relative_change": finite(k.relative()),
+            "metric": k.metric.name(), "base": k.base, "head": k.head, "head_total": k.head_total, "change": k.absolute(),
+            "relative_change": k.relative().filter(|r| r.is_finite()),
             "difference_low": k.difference.map(|i| i.low), "difference_high": k.difference.map(|i| i.high),
         })
     };
@@ -224,20 +364,22 @@ pub fn compare_json(c: &Comparison) -> Vec<u8> {
     let all = json!({
         "schema": COMPARE_SCHEMA,
         "failed": c.failed(),
+        "refused": c.refused(),
         "summary": headline(c),
         "changed": c.changed.iter().map(|x| json!({
             "what": x.what, "base": x.values.as_ref().map(|v| &v.0), "head": x.values.as_ref().map(|v| &v.1),
         })).collect::<Vec<_>>(),
         "pairing": pairing, "base_sessions": base_sessions, "head_sessions": head_sessions, "same_inputs": c.same_inputs,
         "missing": c.missing.iter().map(|(knobs, side)| json!({
-            "config": named_knobs(knobs), "lacking": if *side == Side::Base { "base" } else { "head" },
+            "config": named(knobs), "knobs": knobs_json(knobs), "lacking": if *side == Side::Base { "base" } else { "head" },
         })).collect::<Vec<_>>(),
-        "thresholds": c.checks.iter().map(|k| json!({
-            "threshold": k.threshold, "config": named_knobs(&k.knobs), "noise_judged": k.noise_judged, "values": change(&k.change),
-            "outcome": match k.outcome { Outcome::Kept => "kept", Outcome::Missed => "missed", Outcome::WithinNoise => "within_noise" },
+        "thresholds": c.checks().map(|k| json!({
+            "threshold": k.threshold, "config": named(&k.knobs), "noise_judged": k.noise_judged, "values": change(&k.change),
+            "outcome": outcome(k).replace(' ', "_"),
         })).collect::<Vec<_>>(),
         "rows": c.rows.iter().map(|row| json!({
-            "config": named_knobs(&row.knobs), "role": row.role.name(), "metrics": row.changes.iter().map(change).collect::<Vec<_>>(),
+            "config": named(&row.knobs), "knobs": knobs_json(&row.knobs), "head_knobs": row.head_knobs.as_ref().map(knobs_json),
+            "role": row.role.name(), "metrics": row.changes.iter().map(change).collect::<Vec<_>>(),
             "sessions": row.sessions.iter().map(|(id, a, b)| json!({"session": id, "base_cost_usd": a, "head_cost_usd": b})).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     });
@@ -246,23 +388,53 @@ pub fn compare_json(c: &Comparison) -> Vec<u8> {
     bytes
 }
 
-/// The thresholds as `JUnit` XML: one test case each.
+/// The gate as `JUnit` XML: a test case for each threshold on each config, one for `--strict` where it is asked for, and a skipped one for
+/// each config that one side lacks.
 pub fn compare_junit(c: &Comparison) -> String {
-    let failures = c.checks.iter().filter(|k| k.outcome == Outcome::Missed).count();
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(out, "<testsuites>\n  <testsuite name=\"cleartune compare\" tests=\"{}\" failures=\"{failures}\">", c.checks.len());
-    for check in &c.checks {
-        let (class, name) = (xml(&named_knobs(&check.knobs)), xml(&check.threshold));
-        let _ = write!(out, "    <testcase classname=\"{class}\" name=\"{name}\"");
-        let line = xml(&check_line(check));
-        let _ = match check.outcome {
-            Outcome::Kept => writeln!(out, "/>"),
-            Outcome::Missed => writeln!(out, ">\n      <failure message=\"{line}\"/>\n    </testcase>"),
-            Outcome::WithinNoise => writeln!(out, ">\n      <system-out>{line}</system-out>\n    </testcase>"),
+    let mut cases = String::new();
+    let (mut tests, mut failures, mut skipped) = (0, 0, 0);
+    let mut case = |class: &str, name: &str, element: &str, message: &str| {
+        tests += 1;
+        failures += u64::from(element == "failure");
+        skipped += u64::from(element == "skipped");
+        let (class, name, message) = (xml(class), xml(name), xml(message));
+        let _ = match element {
+            "" => writeln!(cases, "    <testcase classname=\"{class}\" name=\"{name}\"/>"),
+            "system-out" => {
+                writeln!(
+                    cases,
+                    "    <testcase classname=\"{class}\" name=\"{name}\">\n      <system-out>{message}</system-out>\n    </testcase>"
+                )
+            }
+            _ => writeln!(
+                cases,
+                "    <testcase classname=\"{class}\" name=\"{name}\">\n      <{element} message=\"{message}\"/>\n    </testcase>"
+            ),
         };
+    };
+    if c.strict {
+        let element = if c.refused() { "failure" } else { "" };
+        case("result sets", "--strict: nothing but the results differs", element, &differs(c).join("; "));
     }
-    out.push_str("  </testsuite>\n</testsuites>\n");
-    out
+    for row in &c.rows {
+        for check in &row.checks {
+            let element = match check.outcome {
+                Outcome::Kept => "",
+                Outcome::Missed => "failure",
+                Outcome::WithinNoise => "system-out",
+                Outcome::NotApplicable => "skipped",
+            };
+            case(&titled(row), &check.threshold, element, &check_line(check));
+        }
+    }
+    for (knobs, side) in &c.missing {
+        let lacks = if *side == Side::Base { "the base lacks this config" } else { "the head lacks this config" };
+        case(&named(knobs), "stands on both sides", "skipped", lacks);
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"cleartune compare\" tests=\"{tests}\" \
+         failures=\"{failures}\" skipped=\"{skipped}\">\n{cases}  </testsuite>\n</testsuites>\n"
+    )
 }
 
 /// Text of an attribute or element; characters that XML cannot hold are replaced.

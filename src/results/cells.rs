@@ -7,6 +7,9 @@ use crate::sweep::{ConfigRow, Derived, Knobs};
 /// A row's cells: the text of the column of that name, empty for not applicable; `None` where there is no such column.
 pub type Get<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// The largest number that a cell may hold: a thousand million million tokens or dollars.
+const MOST: u64 = 1_000_000_000_000_000;
+
 /// What is wrong with a cell: its column, and what to write.
 #[derive(Debug)]
 pub struct CellError {
@@ -33,6 +36,23 @@ fn optional<T: std::str::FromStr>(get: Get<'_>, field: &str) -> Result<Option<T>
         None | Some("") => Ok(None),
         Some(text) => text.parse().map(Some).map_err(|_| error(field, "is no number of the right kind")),
     }
+}
+
+/// A count or a sum of tokens. The bound keeps sums over transcripts far from the end of the type.
+fn whole(get: Get<'_>, field: &str) -> Result<u64, CellError> {
+    number::<u64>(get, field)
+        .and_then(|n| if n <= MOST { Ok(n) } else { Err(error(field, format!("is {n}, more than any log holds; was the file edited?"))) })
+}
+
+/// An amount that is finite and not negative.
+fn amount(field: &str, n: f64) -> Result<f64, CellError> {
+    if (0.0..=MOST as f64).contains(&n) { Ok(n) } else { Err(error(field, "is no finite amount from 0; was the file edited?")) }
+}
+
+/// A derived cell, which may be empty.
+fn derived(get: Get<'_>, field: &str) -> Result<Option<f64>, CellError> {
+    let n: Option<f64> = optional(get, field)?;
+    if n.is_none_or(f64::is_finite) { Ok(n) } else { Err(error(field, "is no finite number; was the file edited?")) }
 }
 
 fn names(cell: &str) -> Vec<String> {
@@ -70,17 +90,26 @@ pub fn knobs(get: Get<'_>) -> Result<Knobs, CellError> {
 
 /// The totals of a row.
 pub fn totals(get: Get<'_>) -> Result<Totals, CellError> {
-    let n = |field: &str| number::<u64>(get, field);
+    let n = |field: &str| whole(get, field);
+    let optional_amount = |field: &str| optional(get, field)?.map_or(Ok(0.0), |n| amount(field, n));
+    let (requests, refetch_requests) = (n("requests")?, n("refetch_requests")?);
+    if refetch_requests > requests {
+        return Err(error("refetch_requests", "are more than requests, which counts them too; was the file edited?"));
+    }
+    let freed_tokens: i64 = number(get, "freed_tokens")?;
+    if freed_tokens.unsigned_abs() > MOST {
+        return Err(error("freed_tokens", format!("is {freed_tokens}, more than any log holds; was the file edited?")));
+    }
     Ok(Totals {
-        requests: n("requests")?,
-        refetch_requests: n("refetch_requests")?,
+        requests,
+        refetch_requests,
         refetches: n("refetches")?,
         costly_refetches: n("costly_refetches")?,
         lost_needs: n("lost_needs")?,
         unmet_needs: n("unmet_needs")?,
         clear_events: n("clear_events")?,
         cleared_uses: n("cleared_uses")?,
-        freed_tokens: number(get, "freed_tokens")?,
+        freed_tokens,
         cache_invalidations: n("cache_invalidations")?,
         invalidated_tokens: n("invalidated_tokens")?,
         prompt_tokens: n("prompt_tokens")?,
@@ -89,11 +118,10 @@ pub fn totals(get: Get<'_>) -> Result<Totals, CellError> {
         uncached_tokens: n("uncached_tokens")?,
         output_tokens: n("output_tokens")?,
         peak_prompt_tokens: n("peak_prompt_tokens")?,
-        cost_usd: number::<f64>(get, "cost_usd")
-            .and_then(|c| if c.is_finite() { Ok(c) } else { Err(error("cost_usd", "is no finite number")) })?,
+        cost_usd: number(get, "cost_usd").and_then(|n| amount("cost_usd", n))?,
         first_overflow: optional(get, "first_overflow")?,
-        refetch_usd: optional(get, "refetch_usd")?.unwrap_or(0.0),
-        refetch_seconds: optional(get, "refetch_seconds")?.unwrap_or(0.0),
+        refetch_usd: optional_amount("refetch_usd")?,
+        refetch_seconds: optional_amount("refetch_seconds")?,
     })
 }
 
@@ -101,16 +129,16 @@ pub fn totals(get: Get<'_>) -> Result<Totals, CellError> {
 pub fn row(get: Get<'_>) -> Result<ConfigRow, CellError> {
     Ok(ConfigRow {
         knobs: knobs(get)?,
-        transcripts: number(get, "transcripts")?,
+        transcripts: whole(get, "transcripts")?,
         totals: totals(get)?,
-        overflowed_transcripts: number(get, "overflowed_transcripts")?,
+        overflowed_transcripts: whole(get, "overflowed_transcripts")?,
         derived: Derived {
-            cost_vs_none: optional(get, "cost_vs_none")?,
-            freed_per_invalidated: optional(get, "freed_tokens_per_invalidated_token")?,
-            refetches_per_100_requests: optional(get, "refetches_per_100_requests")?,
-            clear_events_per_100_requests: optional(get, "clear_events_per_100_requests")?,
-            rewrite_factor: optional(get, "rewrite_factor")?,
-            cache_read_share: optional(get, "cache_read_share")?,
+            cost_vs_none: derived(get, "cost_vs_none")?,
+            freed_per_invalidated: derived(get, "freed_tokens_per_invalidated_token")?,
+            refetches_per_100_requests: derived(get, "refetches_per_100_requests")?,
+            clear_events_per_100_requests: derived(get, "clear_events_per_100_requests")?,
+            rewrite_factor: derived(get, "rewrite_factor")?,
+            cache_read_share: derived(get, "cache_read_share")?,
         },
     })
 }

@@ -1,6 +1,6 @@
 //! Files of a result set, told apart by content.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -110,6 +110,8 @@ pub fn sniff_kind(bytes: &[u8]) -> Option<Kind> {
 /// # Errors
 /// It is none of the known files, or a line or field is not what cleartune writes.
 pub fn parse(bytes: &[u8], set: &mut ResultSet) -> Result<Kind, ResultsError> {
+    // Spreadsheets write a byte order mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let kind = sniff_kind(bytes).ok_or_else(|| {
         ResultsError::new(
             None,
@@ -126,16 +128,19 @@ pub fn parse(bytes: &[u8], set: &mut ResultSet) -> Result<Kind, ResultsError> {
         }
         Kind::SweepJson => {
             let (rows, answer, findings) = sweep_json(bytes)?;
-            (set.answer, set.findings) = (answer, findings);
             if set.rows.is_empty() {
                 set.rows = rows;
+            } else if !same_configs(&set.rows, rows.iter().map(|row| &row.knobs)) {
+                // The answer names rows by their place.
+                return Err(ResultsError::new(None, "", "holds other configs than the sweep.csv beside it; sweep again"));
             }
+            (set.answer, set.findings) = (answer, findings);
         }
         Kind::PerTranscriptCsv => {
             let (configs, transcripts) = per_transcript_csv(bytes)?;
             if set.rows.is_empty() {
                 set.rows = summed(configs, &transcripts);
-            } else if set.rows.len() != configs.len() || set.rows.iter().zip(&configs).any(|(row, knobs)| row.knobs != *knobs) {
+            } else if !same_configs(&set.rows, configs.iter()) {
                 return Err(ResultsError::new(None, "", "holds other configs than the sweep.csv beside it; sweep again"));
             }
             set.transcripts = Some(transcripts);
@@ -152,6 +157,26 @@ pub fn parse(bytes: &[u8], set: &mut ResultSet) -> Result<Kind, ResultsError> {
         }
     }
     Ok(kind)
+}
+
+fn same_configs<'a>(rows: &[ConfigRow], configs: impl ExactSizeIterator<Item = &'a Knobs>) -> bool {
+    rows.len() == configs.len() && rows.iter().zip(configs).all(|(row, knobs)| row.knobs == *knobs)
+}
+
+/// Each config stands once: rows are found by it. `place` names a row by its index.
+fn each_once<'a>(configs: impl Iterator<Item = &'a Knobs>, place: impl Fn(usize) -> (Option<u64>, String)) -> Result<(), ResultsError> {
+    let mut seen: HashMap<&Knobs, usize> = HashMap::new();
+    for (i, knobs) in configs.enumerate() {
+        if seen.insert(knobs, i).is_some() {
+            let (line, field) = place(i);
+            return Err(ResultsError::new(
+                line,
+                &field,
+                "is a config that stands further up already; was the file edited, or written by a newer version?",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn json_error(e: &serde_json::Error) -> ResultsError {
@@ -189,17 +214,20 @@ fn csv_rows<T>(
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(|e| broken(&e))? {
-        let line = record.position().map_or(0, csv::Position::line);
+        // After CRLF the position is that of the LF.
+        let line = record.position().map_or(0, |at| at.line() + u64::from(bytes.get(at.byte() as usize) == Some(&b'\n')));
         rows.push(each(&head, &record, line)?);
     }
     Ok(rows)
 }
 
 fn sweep_csv(bytes: &[u8]) -> Result<Vec<ConfigRow>, ResultsError> {
-    csv_rows(bytes, |head, record, line| {
+    let rows = csv_rows(bytes, |head, record, line| {
         let get = |name: &str| head.get(name).and_then(|&i| record.get(i)).map(str::to_owned);
-        cells::row(&get).map_err(|e| ResultsError::cell(line, e))
-    })
+        cells::row(&get).map_err(|e| ResultsError::cell(line, e)).map(|row| (line, row))
+    })?;
+    each_once(rows.iter().map(|(_, row)| &row.knobs), |i| (Some(rows[i].0), String::new()))?;
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
 fn per_transcript_csv(bytes: &[u8]) -> Result<(Vec<Knobs>, PerTranscript), ResultsError> {
@@ -207,9 +235,10 @@ fn per_transcript_csv(bytes: &[u8]) -> Result<(Vec<Knobs>, PerTranscript), Resul
     let mut configs: Vec<Knobs> = Vec::new();
     // The cells of each config's knobs: the same in every transcript, so that they are read once.
     let mut known: Vec<Vec<String>> = Vec::new();
+    let mut ids: HashSet<String> = HashSet::new();
     csv_rows(bytes, |head, record, line| {
         let get = |name: &str| head.get(name).and_then(|&i| record.get(i)).map(str::to_owned);
-        let id = get("transcript").unwrap_or_default();
+        let id = get("transcript").filter(|id| !id.is_empty()).ok_or_else(|| ResultsError::new(Some(line), "transcript", "is missing"))?;
         if found.ids.last() != Some(&id) {
             if found.totals.last().is_some_and(|last| last.len() != configs.len()) {
                 return Err(ResultsError::new(
@@ -218,8 +247,12 @@ fn per_transcript_csv(bytes: &[u8]) -> Result<(Vec<Knobs>, PerTranscript), Resul
                     "starts a transcript before the one above has all configs; was the file cut?",
                 ));
             }
+            if !ids.insert(id.clone()) {
+                return Err(ResultsError::new(Some(line), "transcript", "is one that stands further up already; were two files joined?"));
+            }
+            let session = get("session").filter(|session| !session.is_empty()).unwrap_or_else(|| id.clone());
             found.ids.push(id);
-            found.sessions.push(get("session").unwrap_or_default());
+            found.sessions.push(session);
             found.totals.push(Vec::with_capacity(configs.len()));
         }
         let first = found.ids.len() == 1;
@@ -243,6 +276,8 @@ fn per_transcript_csv(bytes: &[u8]) -> Result<(Vec<Knobs>, PerTranscript), Resul
     if found.totals.last().is_some_and(|last| last.len() != configs.len()) {
         return Err(ResultsError::new(None, "", "ends before its last transcript has all configs; was the file cut?"));
     }
+    // Two transcripts of one id look like one with every config twice.
+    each_once(configs.iter(), |i| (Some(i as u64 + 2), String::new()))?;
     Ok((configs, found))
 }
 
@@ -267,18 +302,26 @@ fn sweep_json(bytes: &[u8]) -> Result<SweepJson, ResultsError> {
             let get = |name: &str| row.get(name).map(cell);
             cells::row(&get).map_err(|e| ResultsError::new(None, &format!("rows[{i}].{}", e.field), e.problem))
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<Vec<_>, _>>()?;
+    each_once(rows.iter().map(|row| &row.knobs), |i| (None, format!("rows[{i}]")))?;
     let answer = all["answer"].take();
+    if answer["row"].as_u64().is_some_and(|row| row >= rows.len() as u64) {
+        return Err(ResultsError::new(None, "answer.row", "names a row that is not there; was the file edited or cut?"));
+    }
     let findings = if let Value::Array(all) = all["findings"].take() { all } else { Vec::new() };
     Ok((rows, (!answer.is_null()).then_some(answer), findings))
 }
 
 fn replay_lines(bytes: &[u8]) -> Result<PerTranscript, ResultsError> {
     let mut found = PerTranscript::default();
+    let mut ids: HashSet<String> = HashSet::new();
     for (i, line) in bytes.split(|&b| b == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
         let number = i as u64 + 1;
         let report: Value = serde_json::from_slice(line).map_err(|e| ResultsError { line: Some(number), ..json_error(&e) })?;
         let id = report["id"].as_str().ok_or_else(|| ResultsError::new(Some(number), "id", "is missing"))?;
+        if !ids.insert(id.to_owned()) {
+            return Err(ResultsError::new(Some(number), "id", "is one that stands further up already; give the reports of one replay"));
+        }
         let get = |name: &str| report["totals"].get(name).map(|v| if v.is_null() { String::new() } else { v.to_string() });
         let totals =
             cells::totals(&get).map_err(|e| ResultsError { field: format!("totals.{}", e.field), ..ResultsError::cell(number, e) })?;

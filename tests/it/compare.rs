@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::io::Write as _;
 
-use cleartune::compare::{Comparison, Outcome, Pairing, Rows, Side, Threshold, compare};
-use cleartune::report::{compare_junit, compare_markdown, compare_table};
+use cleartune::compare::{Comparison, Gate, Outcome, Pairing, Role, Rows, Selection, Side, Threshold, compare};
+use cleartune::report::{compare_json, compare_junit, compare_markdown, compare_table};
 use cleartune::results::{ResultSet, parse};
 use serde_json::{Value, json};
 
@@ -29,8 +30,18 @@ fn sessions(prefix: &str, costs: &[(f64, f64)]) -> ResultSet {
 }
 
 fn gate(base: &ResultSet, head: &ResultSet, thresholds: &[&str]) -> Comparison {
+    compare(base, head, &asked(Rows::All, thresholds))
+}
+
+fn asked(rows: Rows, thresholds: &[&str]) -> Gate {
     let thresholds: Vec<Threshold> = thresholds.iter().map(|t| t.parse().unwrap()).collect();
-    compare(base, head, &Rows::All, &thresholds, false)
+    Gate { rows, thresholds, over_noise: false, strict: false }
+}
+
+/// By row (no clearing, and the config), what became of each threshold.
+fn outcomes(found: &Comparison, row: &str) -> Vec<Outcome> {
+    let row = found.rows.iter().find(|r| r.knobs.is_none() == (row == "none")).unwrap();
+    row.checks.iter().map(|c| c.outcome).collect()
 }
 
 #[test]
@@ -51,17 +62,20 @@ fn the_same_sessions_are_compared_one_by_one() {
     // Each session is 5 % dearer: beyond doubt, though sessions differ twelvefold.
     let found = gate(&sessions("s", &costs), &sessions("s", &dearer), &["cost_usd > +2%", "cost_usd > +6%"]);
     assert_eq!(found.pairing, Pairing::Paired(12));
-    assert_eq!(found.checks.iter().map(|c| c.outcome).collect::<Vec<_>>(), [Outcome::Missed, Outcome::Kept, Outcome::Kept, Outcome::Kept]);
-    assert!(found.failed() && found.checks[0].noise_judged);
+    assert_eq!(outcomes(&found, "none"), [Outcome::Missed, Outcome::Kept]);
+    assert_eq!(outcomes(&found, "config"), [Outcome::Kept, Outcome::Kept]);
+    assert!(found.failed() && found.rows[0].checks[0].noise_judged);
     assert_eq!(found.rows[0].sessions[0].0, "s11", "the largest rise first");
     // Eleven a little cheaper and one much dearer: the sum rose, which may be chance.
     let mut mixed: Vec<(f64, f64)> = costs.iter().map(|(a, b)| (a * 0.99, *b)).collect();
     mixed[0].0 = 20.0;
     let found = gate(&sessions("s", &costs), &sessions("s", &mixed), &["cost_usd > +2%"]);
-    assert_eq!(found.checks[0].outcome, Outcome::WithinNoise);
+    assert_eq!(outcomes(&found, "none"), [Outcome::WithinNoise]);
     assert!(!found.failed());
-    let strict = compare(&sessions("s", &costs), &sessions("s", &mixed), &Rows::All, &["cost_usd > +2%".parse().unwrap()], true);
-    assert!(strict.failed(), "noise counts where it is asked for");
+    let table = compare_table(&found);
+    assert!(table.contains("Passed: 1 of 2 thresholds hold; 1 over but within noise.") && table.contains("(+23 %); 95 % of"), "{table}");
+    let over = Gate { over_noise: true, ..asked(Rows::All, &["cost_usd > +2%"]) };
+    assert!(compare(&sessions("s", &costs), &sessions("s", &mixed), &over).failed(), "noise counts where it is asked for");
 }
 
 #[test]
@@ -70,11 +84,11 @@ fn other_sessions_are_compared_by_their_means_and_few_by_what_is_seen() {
     let more: Vec<(f64, f64)> = (0..24).map(|i| (1.0 + 0.01 * f64::from(i % 12), 1.0)).collect();
     let found = gate(&sessions("a", &costs), &sessions("b", &more), &["cost_usd > +1%", "peak_prompt_tokens > +1%"]);
     assert_eq!(found.pairing, Pairing::Unpaired(12, 24));
-    assert!(found.checks[0].change.relative().abs() < 1e-9, "twice the sessions are no rise");
-    assert_eq!(found.checks[1].outcome, Outcome::Missed, "a largest is no mean");
+    assert!(found.rows[0].checks[0].change.relative().unwrap().abs() < 1e-9, "twice the sessions are no rise");
+    assert_eq!(outcomes(&found, "none")[1], Outcome::Missed, "a largest is no mean");
     let nine: Vec<(f64, f64)> = costs[..9].iter().map(|(a, b)| (a * 1.5, *b)).collect();
     let few = gate(&sessions("a", &costs[..9]), &sessions("a", &nine), &["cost_usd > +1%"]);
-    assert!(few.failed() && !few.checks[0].noise_judged);
+    assert!(few.failed() && !few.rows[0].checks[0].noise_judged);
     assert!(compare_table(&few).split_whitespace().collect::<Vec<_>>().join(" ").contains("noise cannot be judged"));
 }
 
@@ -85,18 +99,157 @@ fn sums_alone_are_compared_by_their_means() {
     (base.transcripts, head.transcripts) = (None, None);
     let found = gate(&base, &head, &["cost_usd > +1%"]);
     assert_eq!(found.pairing, Pairing::SumsOnly(2, 3));
-    assert!(found.checks[0].change.relative().abs() < 1e-9);
+    assert!(found.rows[0].checks[0].change.relative().unwrap().abs() < 1e-9);
+}
+
+#[test]
+fn between_different_sessions_chance_is_judged() {
+    let costs: Vec<(f64, f64)> = (0..12).map(|i| (1.0 + 0.01 * f64::from(i), 1.0)).collect();
+    let shifted: Vec<(f64, f64)> = costs.iter().map(|(a, b)| (a + 0.2, *b)).collect();
+    let found = gate(&sessions("a", &costs), &sessions("b", &shifted), &["cost_usd > +5%"]);
+    assert_eq!(outcomes(&found, "none"), [Outcome::Missed]);
+    // One session of twelve that costs four times as much says little of the next twelve.
+    let mut one = costs.clone();
+    one[0].0 = 4.0;
+    let found = gate(&sessions("a", &costs), &sessions("b", &one), &["cost_usd > +5%"]);
+    assert_eq!(outcomes(&found, "none"), [Outcome::WithinNoise]);
+}
+
+#[test]
+fn a_bound_on_the_head_is_on_its_total_whatever_is_compared() {
+    let costs: Vec<(f64, f64)> = (0..12).map(|_| (10.0, 1.0)).collect();
+    // Different sessions: means are compared, and 120 USD in all are more than 100 all the same.
+    let found = gate(&sessions("a", &costs), &sessions("b", &costs), &["cost_usd > 100", "cost_usd > 120"]);
+    assert_eq!(found.pairing, Pairing::Unpaired(12, 12));
+    assert_eq!(outcomes(&found, "none"), [Outcome::Missed, Outcome::Kept]);
+    assert!(compare_table(&found).contains("missed: cost_usd > 100, it is $120.00"));
+}
+
+#[test]
+fn what_does_not_apply_is_not_taken_for_0() {
+    let mut base = sessions("s", &[(1.0, 0.5), (2.0, 1.0)]);
+    // No clearing invalidates nothing, so that there is nothing to divide by.
+    base.rows[0].derived.freed_per_invalidated = None;
+    let found = gate(&base, &base, &["freed_tokens_per_invalidated_token < 1"]);
+    assert_eq!(outcomes(&found, "none"), [Outcome::NotApplicable]);
+    assert_eq!(outcomes(&found, "config"), [Outcome::Kept]);
+    assert!(!found.failed());
+    assert!(compare_table(&found).contains("Passed: 1 of 2 thresholds hold; 1 not applicable."));
+    assert!(compare_junit(&found).contains("tests=\"2\" failures=\"0\" skipped=\"1\""));
+}
+
+/// An answer that recommends this row, and that says what the team runs.
+fn answer(row: usize, current: usize) -> Option<Value> {
+    Some(json!({"row": row, "against": [{"other": "current", "row": current}]}))
 }
 
 #[test]
 fn a_config_of_one_side_is_named() {
-    let base = sessions("s", &[(1.0, 0.5)]);
+    let mut base = sessions("s", &[(1.0, 0.5)]);
     let mut head = base.clone();
     head.rows[1].knobs.edit.as_mut().unwrap().keep = 9;
-    let wanted = Rows::Named(vec![base.rows[1].knobs.clone(), head.rows[1].knobs.clone()]);
-    let found = compare(&base, &head, &wanted, &[], false);
-    assert!(found.rows.is_empty());
+    let found = gate(&base, &head, &["cost_usd > +2%"]);
     assert_eq!(found.missing.iter().map(|m| m.1).collect::<Vec<_>>(), [Side::Head, Side::Base]);
+    let table = compare_table(&found);
+    assert!(table.contains("keep 3") && table.contains("keep 9") && table.contains("2 configs not compared"), "{table}");
+    assert!(compare_junit(&found).contains("skipped=\"2\""));
+    // What the base recommends and the head lacks is said where only the usual configs are compared.
+    base.answer = Some(json!({"row": 1, "against": []}));
+    let found = compare(&base, &head, &asked(Rows::Usual, &[]));
+    assert_eq!((found.rows.len(), found.missing.len(), found.missing[0].1), (1, 1, Side::Head));
+    let strict = Gate { strict: true, ..asked(Rows::Usual, &[]) };
+    assert!(compare(&base, &head, &strict).refused());
+}
+
+#[test]
+fn what_the_team_runs_is_compared_with_what_it_ran() {
+    let mut base = sessions("s", &[(1.0, 0.5), (2.0, 1.0)]);
+    let mut head = sessions("s", &[(1.0, 0.8), (2.0, 1.6)]);
+    head.rows[1].knobs.edit.as_mut().unwrap().keep = 9;
+    (base.answer, head.answer) = (answer(1, 1), answer(1, 1));
+    let found = compare(&base, &head, &asked(Rows::Usual, &["cost_usd > +50%"]));
+    assert_eq!((found.rows[0].role, found.rows[0].head_knobs.as_ref().unwrap().keep()), (Role::Current, Some(9)));
+    assert_eq!(found.rows[0].checks[0].outcome, Outcome::Missed, "0.60 USD dearer than 1.50");
+    assert!(compare_table(&found).contains("Note: what you run differs"));
+    // A bound is for what runs, not for no clearing, which stands there to compare with; a change is looked at everywhere.
+    let judged = |base: &ResultSet, head: &ResultSet, rows: Rows| {
+        let found = compare(base, head, &asked(rows, &["cost_usd > 1", "cost_usd > +50%"]));
+        found.rows.iter().map(|row| (row.role, row.checks.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(judged(&base, &head, Rows::Usual), [(Role::Current, 2), (Role::None, 1)]);
+    let mut told = base.clone();
+    told.answer = Some(json!({"row": 1, "against": []}));
+    assert_eq!(judged(&told, &told, Rows::Usual), [(Role::Recommended, 2), (Role::None, 1)]);
+    assert_eq!(judged(&told, &told, Rows::All), [(Role::None, 2), (Role::Asked, 2)]);
+    told.answer = Some(json!({"row": 0, "against": []}));
+    assert_eq!(judged(&told, &told, Rows::Usual), [(Role::None, 2)]);
+    // The same tools in another order are the same config.
+    let mut turned = base.clone();
+    turned.rows[1].knobs.edit.as_mut().unwrap().exclude_tools.reverse();
+    let found = compare(&base, &turned, &Gate::default());
+    assert_eq!((found.rows.len(), found.missing.len(), &found.rows[0].head_knobs), (2, 0, &None));
+}
+
+#[test]
+fn flags_select_by_the_knobs_that_they_name() {
+    let mut base = sessions("s", &[(1.0, 0.5)]);
+    for (keep, trigger) in [(4, 30_000), (3, 60_000)] {
+        let mut row = base.rows[1].clone();
+        let edit = row.knobs.edit.as_mut().unwrap();
+        (edit.keep, edit.trigger) = (keep, cleartune::policy::Trigger::InputTokens(trigger));
+        base.rows.push(row);
+    }
+    base.transcripts = None;
+    let mut cold = base.rows[1].clone();
+    cold.knobs = cleartune::sweep::Knobs::when_cold(7, vec!["memory".to_owned()]);
+    base.rows.push(cold);
+    let rows = |selection: Selection| compare(&base, &base, &asked(Rows::Matching(selection), &[])).rows.len();
+    assert_eq!(rows(Selection { keep: Some(vec![3]), ..Selection::default() }), 2);
+    assert_eq!(rows(Selection { keep: Some(vec![3]), trigger: Some(vec![60_000]), ..Selection::default() }), 1);
+    assert_eq!(rows(Selection { trigger_type: Some("tool_uses".to_owned()), ..Selection::default() }), 0);
+    assert_eq!(rows(Selection { exclude_tools: Some(vec![vec!["ask".to_owned(), "memory".to_owned()]]), ..Selection::default() }), 3);
+    assert_eq!(rows(Selection { exclude_tools: Some(vec![vec![]]), ..Selection::default() }), 0);
+    // A policy without a trigger is selected by the knobs that it has.
+    assert_eq!(rows(Selection { keep: Some(vec![7]), ..Selection::default() }), 1);
+    assert_eq!(rows(Selection { keep: Some(vec![7]), trigger: Some(vec![30_000]), ..Selection::default() }), 0);
+    let no = Selection { keep: Some(vec![3, 99]), ..Selection::default() }.unknown(&base, &base).unwrap();
+    assert_eq!((no.flag, no.value.as_str(), no.known), ("--keep", "99", vec!["3".to_owned(), "4".to_owned(), "7".to_owned()]));
+    assert_eq!(Selection { keep: Some(vec![3]), ..Selection::default() }.unknown(&base, &base), None);
+}
+
+#[test]
+fn of_many_configs_the_worst_stand_first_and_the_others_are_counted() {
+    let mut base = sessions("s", &[(1.0, 0.5)]);
+    base.transcripts = None;
+    let one = base.rows[1].clone();
+    for keep in 10..30 {
+        let mut row = one.clone();
+        row.knobs.edit.as_mut().unwrap().keep = keep;
+        base.rows.push(row);
+    }
+    let mut head = base.clone();
+    for row in head.rows.iter_mut().skip(2) {
+        row.totals.cost_usd *= 1.0 + f64::from(row.knobs.keep().unwrap()) / 100.0;
+    }
+    let found = gate(&base, &head, &["cost_usd > +15%"]);
+    assert_eq!((found.rows.len(), found.rows[0].knobs.keep(), found.rows[1].knobs.keep()), (22, Some(29), Some(28)));
+    let table = compare_table(&found);
+    assert_eq!(table.matches(": cost_usd >").count(), 10 + 1, "ten configs and the sentence at the top");
+    assert!(table.contains("12 more configs not shown, 4 of which miss a threshold"), "{table}");
+    let json: Value = serde_json::from_slice(&compare_json(&found)).unwrap();
+    assert_eq!((json["rows"].as_array().unwrap().len(), &json["rows"][0]["knobs"]["keep"]), (22, &json!(29)));
+    assert_eq!(compare_junit(&found).matches("<testcase").count(), 22);
+}
+
+#[test]
+fn a_refused_comparison_is_red_everywhere() {
+    let base = sessions("s", &[(1.0, 0.5)]);
+    let found = compare(&base, &base, &Gate { strict: true, ..asked(Rows::All, &["cost_usd > +2%"]) });
+    assert!(found.refused() && found.failed(), "without a manifest nothing is known");
+    assert!(compare_table(&found).contains("Failed by --strict: neither side has a manifest.json"));
+    assert!(compare_markdown(&found).starts_with("### ❌"));
+    assert!(compare_junit(&found).contains("tests=\"3\" failures=\"1\""));
+    assert!(!gate(&base, &base, &["cost_usd > +2%"]).failed());
 }
 
 #[test]
@@ -105,13 +258,27 @@ fn outputs_hold_what_they_say() {
     let dearer: Vec<(f64, f64)> = costs.iter().map(|(a, b)| (a * 1.05, *b)).collect();
     let found = gate(&sessions("s", &costs), &sessions("s", &dearer), &["cost_usd > +2%", "refetches > +5%"]);
     let table = compare_table(&found);
-    assert!(table.contains("Failed: 1 of 4 thresholds missed.") && table.contains("+5.0 %"), "{table}");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&table).contains("Failed: 1 of 4 thresholds missed. First: cost_usd > +2%, it rose by 5.0 %."), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     let markdown = compare_markdown(&found);
     assert!(markdown.starts_with("### ❌") && markdown.contains("| **missed** |") && markdown.contains("ask, memory"), "{markdown}");
     let junit = compare_junit(&found);
     assert!(junit.contains("tests=\"4\" failures=\"1\"") && junit.contains("name=\"cost_usd &gt; +2%\""), "{junit}");
     assert_eq!(junit.matches("<testcase").count(), 4);
+    // Means of millions of tokens stay within the columns, and a session's name brings no control characters.
+    let mut other = sessions("\u{1b}[31m`t|", &costs);
+    for row in &mut other.rows {
+        row.totals.prompt_tokens = 123_456_789;
+    }
+    let found = gate(&sessions("s", &costs), &other, &["prompt_tokens > +1%"]);
+    assert!(compare_table(&found).lines().all(|line| line.chars().count() <= 80), "{}", compare_table(&found));
+    let mut dearer = other.clone();
+    dearer.transcripts.as_mut().unwrap().totals[0][0].cost_usd += 5.0;
+    let found = gate(&other, &dearer, &[]);
+    let (table, markdown) = (compare_table(&found), compare_markdown(&found));
+    assert!(table.contains("sessions that rose most") && markdown.contains("Sessions that rose most"));
+    assert!(!table.contains('\u{1b}') && !markdown.contains('\u{1b}') && markdown.contains("[31m't|0`"), "{markdown}");
 }
 
 #[test]
@@ -124,6 +291,39 @@ fn broken_results_are_refused_by_line_and_field() {
     assert!(error(b"{\"schema\": \"cleartune.sweep/9\", \"rows\": []}").contains("schema is not cleartune.sweep/1"));
     assert!(error(b"{\n\"schema\": \"cleartune.sweep/1\",\n\"rows\": [").contains("line 3: the JSON ends too early"));
     assert!(error(b"{\"id\":\"a\",\"totals\":{\"requests\":1},\"requests\":[]}").contains("line 1: totals.refetch_requests is missing"));
+    // Numbers that no sweep writes: they would pass every threshold, or end in a panic.
+    let row = |change: &[(&str, &str)]| {
+        let names = cleartune::report::csv::KNOBS.iter().chain(&["transcripts"]).chain(&cleartune::report::csv::TOTALS);
+        let names: Vec<&str> = names.chain(&["overflowed_transcripts"]).chain(&cleartune::report::csv::DERIVED).copied().collect();
+        let cell =
+            |name: &&str| change.iter().find(|c| c.0 == *name).map_or(if *name == "requests" { "5" } else { "1" }, |c| c.1).to_owned();
+        let none = |name: &&str| if cleartune::report::csv::KNOBS.contains(name) { String::new() } else { cell(name) };
+        let cells: Vec<String> = names.iter().map(none).collect();
+        format!("{}\nnone{}\n", names.join(","), cells.join(","))
+    };
+    assert!(parse(row(&[]).as_bytes(), &mut ResultSet::default()).is_ok());
+    assert!(parse(format!("\u{feff}{}", row(&[])).as_bytes(), &mut ResultSet::default()).is_ok(), "as a spreadsheet writes it");
+    for (name, value, says) in [
+        ("cost_vs_none", "NaN", "line 2: cost_vs_none is no finite number"),
+        ("cost_vs_none", "inf", "line 2: cost_vs_none is no finite number"),
+        ("cost_usd", "-1", "line 2: cost_usd is no finite amount"),
+        ("cost_usd", "NaN", "line 2: cost_usd is no finite amount"),
+        ("prompt_tokens", "18446744073709551615", "line 2: prompt_tokens is 18446744073709551615, more than any log holds"),
+        ("freed_tokens", "-9223372036854775808", "line 2: freed_tokens is -9223372036854775808, more"),
+        ("refetch_requests", "6", "line 2: refetch_requests are more than requests"),
+    ] {
+        assert!(error(row(&[(name, value)]).as_bytes()).starts_with(says), "{name} {value}: {}", error(row(&[(name, value)]).as_bytes()));
+    }
+    let spreadsheet = row(&[("cost_usd", "-1")]).replace('\n', "\r\n");
+    assert!(error(spreadsheet.as_bytes()).starts_with("line 2: cost_usd"), "{}", error(spreadsheet.as_bytes()));
+    let twice = row(&[]) + row(&[]).lines().nth(1).unwrap() + "\n";
+    assert!(error(twice.as_bytes()).starts_with("line 3: is a config that stands further up already"));
+    let report = |id: &str| {
+        let totals: Vec<String> = cleartune::report::csv::TOTALS.iter().map(|name| format!("\"{name}\":1")).collect();
+        format!("{{\"id\":\"{id}\",\"totals\":{{{},\"first_overflow\":null}},\"requests\":[]}}\n", totals.join(","))
+    };
+    assert!(parse((report("a") + &report("b")).as_bytes(), &mut ResultSet::default()).is_ok());
+    assert!(error((report("a") + &report("b") + &report("a")).as_bytes()).starts_with("line 3: id is one that stands further up"));
     let whole = "transcript,session,policy,trigger,requests\n";
     assert!(error(format!("{whole}a,a,none,,x\n").as_bytes()).contains("line 2: "));
 }
@@ -169,7 +369,32 @@ fn the_gate_fails_passes_and_refuses() {
     folder.write("replay.jsonl", &text(&replayed.stdout));
     assert_eq!(run(&["replay.jsonl", "replay.jsonl", "--fail-if", "requests > +0%"]).status.code(), Some(0));
     refused(&run(&["base", "head", "--fail-if", "cost > +2%"]), &["did you mean cost_"]);
-    refused(&run(&["base", "head", "--keep", "99", "--trigger", "1k", "--clear-at-least", "0"]), &["no config that is wanted"]);
+    refused(&run(&["base", "head", "--keep", "4,99"]), &["--keep 99: no config of base or head has it; there are 3, 4"]);
+    refused(&run(&["base", "head", "--keep", "auto"]), &["auto selects nothing"]);
+    let kept = run(&["base", "head", "--keep", "4"]);
+    assert!(text(&kept.stdout).contains("trigger 60k, keep 4, clear_at_least 40k (as asked)"), "{}", text(&kept.stdout));
+    // Compressed, in a folder and alone; cut in the middle.
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&fs::read(folder.0.join("base/per_transcript.csv")).unwrap()).unwrap();
+    let packed = gzip.finish().unwrap();
+    fs::create_dir(folder.0.join("packed")).unwrap();
+    for name in ["manifest.json", "sweep.csv", "sweep.json"] {
+        fs::copy(folder.0.join("base").join(name), folder.0.join("packed").join(name)).unwrap();
+    }
+    fs::write(folder.0.join("packed/per_transcript.csv.gz"), &packed).unwrap();
+    assert_eq!(run(&["base", "packed"]).stdout, run(&["base", "base"]).stdout);
+    let alone = run(&["base/per_transcript.csv", "packed/per_transcript.csv.gz", "--fail-if", "cost_usd > +0%"]);
+    assert!(text(&alone.stdout).contains("The same 40 sessions"), "{}", text(&alone.stdout));
+    fs::write(folder.0.join("packed/per_transcript.csv.gz"), &packed[..packed.len() / 2]).unwrap();
+    refused(&run(&["base", "packed"]), &["per_transcript.csv.gz", "cannot be read"]);
+    // The sums of each file are the same, to the last bit that matters.
+    assert_eq!(run(&["base/sweep.csv", "base/per_transcript.csv", "--all", "--fail-if", "cost_usd > +0%"]).status.code(), Some(0));
+    // An answer beside other rows would name the wrong ones.
+    fs::copy(folder.0.join("base/sweep.json"), folder.0.join("packed/sweep.json")).unwrap();
+    fs::remove_file(folder.0.join("packed/per_transcript.csv.gz")).unwrap();
+    let csv = fs::read_to_string(folder.0.join("base/sweep.csv")).unwrap();
+    folder.write("packed/sweep.csv", &csv.lines().take(2).map(|line| line.to_owned() + "\n").collect::<String>());
+    refused(&run(&["base", "packed"]), &["sweep.json", "other configs than the sweep.csv"]);
     folder.write("cut.csv", "policy,trigger\nnone\n");
     refused(&run(&["base", "cut.csv"]), &["cut.csv", "line 2"]);
 }
