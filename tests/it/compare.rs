@@ -139,8 +139,8 @@ fn what_does_not_apply_is_not_taken_for_0() {
 }
 
 /// An answer that recommends this row, and that says what the team runs.
-fn answer(row: usize, current: usize) -> Option<Value> {
-    Some(json!({"row": row, "against": [{"other": "current", "row": current}]}))
+fn answer(row: usize, current: usize) -> Value {
+    json!({"row": row, "against": [{"other": "current", "row": current}]})
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn what_the_team_runs_is_compared_with_what_it_ran() {
     let mut base = sessions("s", &[(1.0, 0.5), (2.0, 1.0)]);
     let mut head = sessions("s", &[(1.0, 0.8), (2.0, 1.6)]);
     head.rows[1].knobs.edit.as_mut().unwrap().keep = 9;
-    (base.answer, head.answer) = (answer(1, 1), answer(1, 1));
+    (base.answer, head.answer) = (Some(answer(1, 1)), Some(answer(1, 1)));
     let found = compare(&base, &head, &asked(Rows::Usual, &["cost_usd > +50%"]));
     assert_eq!((found.rows[0].role, found.rows[0].head_knobs.as_ref().unwrap().keep()), (Role::Current, Some(9)));
     assert_eq!(found.rows[0].checks[0].outcome, Outcome::Missed, "0.60 USD dearer than 1.50");
