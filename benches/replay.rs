@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cleartune::policy::{ClearToolUses, Settings, Trigger};
-use cleartune::replay::{Masks, plain};
+use cleartune::replay::plain;
 use cleartune::trace::Trace;
 use cleartune::workload::{Spec, shipped_text};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -40,12 +40,11 @@ fn replays(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("replay/{workload}"));
         group.throughput(Throughput::Elements(traces.len() as u64));
         for (name, settings) in configs() {
-            let masks: Vec<Masks> = traces.iter().map(|t| Masks::new(t, settings.edit.as_ref())).collect();
             let mut engine = plain::Engine::default();
             group.bench_function(name, |b| {
                 b.iter(|| {
-                    for (trace, masks) in traces.iter().zip(&masks) {
-                        black_box(engine.run(trace, masks, &settings, |_| {}));
+                    for trace in &traces {
+                        black_box(engine.run(trace, &settings, |_| {}));
                     }
                 });
             });
@@ -67,8 +66,7 @@ fn all_cores(workload: &str, traces: &[Trace]) {
             (0..rounds).into_par_iter().for_each_init(plain::Engine::default, |engine, _| {
                 for (_, settings) in &configs {
                     for trace in traces {
-                        let masks = Masks::new(trace, settings.edit.as_ref());
-                        black_box(engine.run(trace, &masks, settings, |_| {}));
+                        black_box(engine.run(trace, settings, |_| {}));
                     }
                 }
             });

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Role, Rows, Side};
 use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
 use crate::results::ResultSet;
-use crate::sweep::{ConfigRow, Knobs};
+use crate::sweep::{ConfigRow, Knobs, Point};
 
 /// Values of knobs by which configs are selected. A knob without values is not looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,7 +54,7 @@ impl Selection {
             && self.trigger_type.as_deref().is_none_or(|name| counts == Some(name))
             && among(self.keep.as_ref(), knobs.keep().map(u64::from))
             && among(self.clear_at_least.as_ref(), knobs.clear_at_least())
-            && among(self.exclude_tools.as_ref(), knobs.any().as_ref().map(|e| e.exclude_tools.clone()))
+            && among(self.exclude_tools.as_ref(), knobs.excluded().map(<[String]>::to_vec))
             && among(self.clear_tool_inputs.as_ref(), knobs.edit.map(|e| e.clear_tool_inputs))
     }
 
@@ -88,7 +88,7 @@ impl Selection {
             .or_else(|| numbers("--clear-at-least", &self.clear_at_least, Knobs::clear_at_least))
             .or_else(|| {
                 let asked = self.exclude_tools.iter().flatten().map(|tools| set(tools)).collect();
-                texts("--exclude-tools", asked, &|k| k.any().as_ref().map(|e| set(&e.exclude_tools)))
+                texts("--exclude-tools", asked, &|k| k.excluded().map(set))
             })
             .or_else(|| {
                 let asked = self.clear_tool_inputs.iter().flatten().map(inputs).collect();
@@ -108,7 +108,12 @@ fn same(knobs: &Knobs) -> Knobs {
             edit
         })
     };
-    Knobs { policy: knobs.policy.clone(), edit: sorted(knobs.edit.as_ref()), cold: sorted(knobs.cold.as_ref()) }
+    let point = knobs.point.clone().map(|mut point| {
+        point.exclude_tools.sort();
+        // Name and knobs say which it is.
+        Point { policy: None, ..point }
+    });
+    Knobs { policy: knobs.policy.clone(), edit: sorted(knobs.edit.as_ref()), point }
 }
 
 /// Whether two configs are the same one.

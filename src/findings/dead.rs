@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Finding, Id, Severity, n};
 use crate::policy::{ClearToolInputs, ClearToolUses};
-use crate::replay::{Masks, Totals, plain};
+use crate::replay::{Totals, plain};
 use crate::sweep::Transcript;
 
 /// Replays with each key that is set taken back to its default, one after the other.
@@ -45,7 +45,7 @@ fn totals(edit: &ClearToolUses, transcripts: &[Transcript]) -> Vec<Totals> {
     let replay = |engine: &mut plain::Engine, t: &Transcript| {
         let mut settings = t.settings.clone();
         settings.edit = Some(edit.clone());
-        engine.run(&t.trace, &Masks::new(&t.trace, Some(edit)), &settings, |_| {})
+        engine.run(&t.trace, &settings, |_| {})
     };
     transcripts.par_iter().map_init(plain::Engine::default, replay).collect()
 }

@@ -90,7 +90,7 @@ pub fn of_all(edit: Option<&ClearToolUses>, transcripts: &[Transcript]) -> Vec<S
 
 fn of_one(engine: &mut plain::Engine, edit: Option<&ClearToolUses>, transcript: &Transcript) -> Survey {
     let trace = &transcript.trace;
-    let settings = Settings { edit: edit.cloned(), ..transcript.settings.clone() };
+    let settings = Settings { edit: edit.cloned(), policy: None, ..transcript.settings.clone() };
     let masks = Masks::new(trace, edit);
     let mut seen = Survey { transcripts: 1, requests: trace.requests.len() as u64, ..Survey::default() };
     seen.tools = tools_of(trace, edit);
@@ -106,7 +106,7 @@ fn of_one(engine: &mut plain::Engine, edit: Option<&ClearToolUses>, transcript: 
     // The request before this row: its start, and what the row invalidated if it cleared.
     let mut previous: Option<(u32, u64)> = None;
     let mut cleared_yet = false;
-    engine.watch(trace, &masks, &settings, |row, engine| {
+    engine.watch(trace, &settings, |row, engine| {
         let request = &trace.requests[row.request as usize];
         let (cache, prices) = settings.terms(request.model);
         let ttl = cache.ttl(request.ttl_ms);

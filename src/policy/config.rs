@@ -1,8 +1,11 @@
 //! A config, checked, and what a replay is given.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::Assume;
+use super::space::Policy;
 use crate::price::{PricePatch, Prices};
 
 /// When clearing begins.
@@ -227,9 +230,8 @@ pub struct ModelTerms {
 pub struct Settings {
     /// The clearing edit; `None`: nothing is ever cleared.
     pub edit: Option<ClearToolUses>,
-    /// Whether the edit is run by the client and only when the cache is cold: at a request that comes later after the one before than that
-    /// one's entries live, every candidate is cleared, and stays so. Its trigger and `clear_at_least` are not looked at.
-    pub when_cold: bool,
+    /// A policy instead of the edit, which is not looked at then.
+    pub policy: Option<Arc<Policy>>,
     /// Readings.
     pub assume: Assume,
     /// Cache model.
@@ -243,6 +245,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What is run: the policy, or the edit as one.
+    pub fn policy(&self) -> Arc<Policy> {
+        match (&self.policy, &self.edit) {
+            (Some(policy), _) => Arc::clone(policy),
+            (None, Some(edit)) => Arc::new(Policy::of_edit(edit, &self.assume)),
+            (None, None) => Arc::default(),
+        }
+    }
+
     /// Cache and prices of a request of model `model`, numbered as in [`Request::model`](crate::trace::Request::model).
     pub fn terms(&self, model: u16) -> (&Cache, &Prices) {
         let other = usize::from(model).checked_sub(1).and_then(|i| self.other_models.get(i));

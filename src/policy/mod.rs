@@ -11,7 +11,9 @@ mod parse;
 mod paste;
 pub mod select;
 pub mod size;
+pub mod space;
 
 pub use assume::{Assume, KeepCounts, Memory, Selection, TriggerCmp};
 pub use config::{Cache, CacheMode, CachePatch, ClearToolInputs, ClearToolUses, Config, ModelTerms, Settings, Trigger};
 pub use parse::{ConfigError, from_json, from_toml, from_value};
+pub use space::Policy;

@@ -142,7 +142,7 @@ pub fn resolve(
     };
     let settings = Settings {
         edit: config.edit.clone(),
-        when_cold: false,
+        policy: None,
         assume: config.assume.clone(),
         cache: overrides.cache.or(&config.cache).over(base),
         prices,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::policy::Settings;
-use crate::replay::{Masks, Totals, plain};
+use crate::replay::{Totals, plain};
 use crate::sweep::Transcript;
 use crate::trace::{Document, Trace};
 
@@ -53,7 +53,7 @@ pub fn natural_invalidations(documents: &[Document], transcripts: &[Transcript])
         names.sort_unstable();
         names.dedup();
         let none = Settings { edit: None, ..transcript.settings.clone() };
-        let mut run = |trace: &Trace| -> Totals { engine.run(trace, &Masks::new(trace, None), &none, |_| {}) };
+        let mut run = |trace: &Trace| -> Totals { engine.run(trace, &none, |_| {}) };
         let as_it_is = run(&transcript.trace);
         for name in names {
             let mut without = transcript.trace.clone();

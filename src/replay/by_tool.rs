@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Masks, RowKind, plain};
+use super::{RowKind, plain};
 use crate::policy::Settings;
 use crate::trace::{BlockKind, Refetch, Trace};
 
@@ -38,7 +38,7 @@ pub fn add_by_tool(totals: &mut BTreeMap<String, ToolTotals>, trace: &Trace, set
         }
     }
     let tool_of = |origin: u32| trace.uses[origin as usize].tool as usize;
-    plain::Engine::default().watch(trace, &Masks::new(trace, settings.edit.as_ref()), settings, |row, engine| {
+    plain::Engine::default().watch(trace, settings, |row, engine| {
         for (tool, freed) in engine.newly_cleared() {
             of[tool as usize].cleared += 1;
             of[tool as usize].freed_tokens += freed;
@@ -47,6 +47,7 @@ pub fn add_by_tool(totals: &mut BTreeMap<String, ToolTotals>, trace: &Trace, set
             match row.kind {
                 RowKind::Refetch => of[tool_of(origin)].refetches += 1,
                 RowKind::Original => of[tool_of(origin)].unmet_needs += 1,
+                RowKind::Compact => {}
             }
         }
         if row.kind == RowKind::Original {

@@ -1,18 +1,18 @@
 //! The prompt cache: which prefixes are held, what a prompt reads, what it writes.
 //!
-//! Two prefixes are the same if they hold the same blocks in the same cleared state. As every prompt of a replay is a
-//! prefix of one growing history, a prefix is a path in a binary tree: at each block, cleared or not. Its node *is* the
+//! Two prefixes are the same if they hold the same blocks in the same state. As every prompt of a replay is a part of one
+//! growing history, a prefix is a path in a tree: at each block that is there, whole, trimmed or cleared. Its node *is* the
 //! content, so that comparing prefixes is comparing node numbers, exactly and without hashing.
 
-use super::history::History;
+use super::history::{Edited, History};
 use crate::policy::{Cache, CacheMode};
 use crate::trace::NONE;
 
 /// One prefix content.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// The contents one block longer: that block as it is, and cleared.
-    next: [u32; 2],
+    /// The contents one block longer: that block whole, trimmed, and cleared.
+    next: [u32; 3],
     tokens: u64,
     /// Whether an entry for this content is held, and since when, for how long.
     held: bool,
@@ -43,13 +43,16 @@ pub(super) struct PromptCache {
     other: Vec<u32>,
     other_from: usize,
     breakpoints: Vec<u32>,
+    /// Whether positions of the history can be missing in a prompt: one that is has the node of the position before it.
+    gaps: bool,
 }
 
 impl PromptCache {
-    /// Empties the cache, keeping its memory.
-    pub fn reset(&mut self, base_tokens: u64) {
+    /// Empties the cache, keeping its memory. `gaps`: whether positions of the history can be missing in a prompt.
+    pub fn reset(&mut self, base_tokens: u64, gaps: bool) {
+        self.gaps = gaps;
         self.nodes.clear();
-        self.nodes.push(Node { next: [NONE; 2], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
+        self.nodes.push(Node { next: [NONE; 3], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
         self.roots.clear();
         self.roots.push(0);
         self.entries.clear();
@@ -62,7 +65,7 @@ impl PromptCache {
         let base_tokens = self.nodes[0].tokens;
         while self.roots.len() <= usize::from(model) {
             self.roots.push(self.nodes.len() as u32);
-            self.nodes.push(Node { next: [NONE; 2], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
+            self.nodes.push(Node { next: [NONE; 3], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
         }
         let root = self.roots[usize::from(model)];
         if self.path[0] != root {
@@ -97,13 +100,13 @@ impl PromptCache {
         let known = changed_from.map_or(self.path.len(), |p| self.path.len().min(p as usize));
         self.path.truncate(known);
         let mut path = std::mem::take(&mut self.path);
-        self.extend(&mut path, known, history, &history.cleared, 0);
+        self.extend(&mut path, known, history, &history.now, 0);
         self.path = path;
     }
 
-    /// Follows the hypothetical prompt: the same history under the cleared set `before`, which differs from the
+    /// Follows the hypothetical prompt: the same history with so much of it as `before`, which differs from the
     /// prompt's from position `changed_from` on.
-    pub fn follow_other(&mut self, history: &History, before: &[bool], changed_from: u32) {
+    pub fn follow_other(&mut self, history: &History, before: &Edited, changed_from: u32) {
         let mut other = std::mem::take(&mut self.other);
         other.clear();
         self.other_from = changed_from as usize;
@@ -112,25 +115,25 @@ impl PromptCache {
     }
 
     /// Appends to `nodes_at` the nodes of positions `from..`; it holds those of positions `offset..from`.
-    fn extend(&mut self, nodes_at: &mut Vec<u32>, from: usize, history: &History, cleared: &[bool], offset: usize) {
+    fn extend(&mut self, nodes_at: &mut Vec<u32>, from: usize, history: &History, edited: &Edited, offset: usize) {
         let mut node = if from > offset { nodes_at[from - offset - 1] } else { self.path[from - 1] };
         let mut block = history.position_ends[from - 1] as usize;
         for &end in &history.position_ends[from..] {
-            for b in &history.blocks[block..end as usize] {
-                let is_cleared = b.cleared_with != NONE && cleared[b.cleared_with as usize];
-                let next = self.nodes[node as usize].next[usize::from(is_cleared)];
-                node = if next == NONE { self.grow(node, is_cleared, if is_cleared { b.cleared_tokens } else { b.tokens }) } else { next };
+            for b in block..end as usize {
+                let Some((state, tokens)) = history.shown(b, edited) else { continue };
+                let next = self.nodes[node as usize].next[state as usize];
+                node = if next == NONE { self.grow(node, state as usize, tokens) } else { next };
             }
             block = end as usize;
             nodes_at.push(node);
         }
     }
 
-    fn grow(&mut self, from: u32, is_cleared: bool, tokens: u32) -> u32 {
+    fn grow(&mut self, from: u32, state: usize, tokens: u32) -> u32 {
         let next = self.nodes.len() as u32;
         let tokens = self.nodes[from as usize].tokens + u64::from(tokens);
-        self.nodes[from as usize].next[usize::from(is_cleared)] = next;
-        self.nodes.push(Node { next: [NONE; 2], tokens, held: false, last_used: 0, ttl: 0 });
+        self.nodes[from as usize].next[state] = next;
+        self.nodes.push(Node { next: [NONE; 3], tokens, held: false, last_used: 0, ttl: 0 });
         next
     }
 
@@ -140,7 +143,11 @@ impl PromptCache {
         let last = history.last_position();
         self.breakpoints.push(last);
         let further = cache.tail_breakpoints.saturating_sub(1) as usize;
-        self.breakpoints.extend(history.user_message_ends.iter().rev().filter(|&&end| end < last).take(further));
+        let (path, gaps) = (&self.path, self.gaps);
+        let node = |position: u32| path[position as usize];
+        // With gaps: messages of which something is there, and that end before the last position that is.
+        let is_end = |&&(start, end): &&(u32, u32)| end < last && (!gaps || (node(end) != node(start - 1) && node(end) != node(last)));
+        self.breakpoints.extend(history.user_messages.iter().rev().filter(is_end).map(|&(_, end)| end).take(further));
         if cache.system_breakpoint && self.breakpoints.last() != Some(&0) {
             self.breakpoints.push(0);
         }
@@ -183,7 +190,12 @@ impl PromptCache {
             CacheMode::Off => None,
             CacheMode::Prefix => (0..=self.breakpoints[0]).rev().find_map(live),
             CacheMode::Entries => {
-                self.breakpoints.iter().find_map(|&breakpoint| (0..=breakpoint).rev().take(cache.lookback as usize).find_map(live))
+                let lookback = cache.lookback as usize;
+                let there = |&position: &u32| position == 0 || node_at(self, position) != node_at(self, position - 1);
+                self.breakpoints.iter().find_map(|&breakpoint| {
+                    let back = (0..=breakpoint).rev();
+                    if self.gaps { back.filter(there).take(lookback).find_map(live) } else { back.take(lookback).find_map(live) }
+                })
             }
         }
     }

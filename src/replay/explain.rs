@@ -1,7 +1,9 @@
 //! Why a row is as it is: what the reference engine knows beyond its reports, for findings and for people who ask.
 
-use super::plain::Engine;
-use crate::policy::select::{Candidate, Sizes, before_kept, fires};
+use super::plain::{Engine, Pause};
+use super::scene::View;
+use crate::policy::select::{fires, open_part};
+use crate::policy::space::{Rule, State};
 use crate::policy::{Memory, Settings};
 
 /// What could be cleared in the prompt of a row.
@@ -28,29 +30,35 @@ pub struct Cut {
 }
 
 impl Engine {
-    /// What could be cleared at the row that was just given. `settings` are those of the run.
+    /// What the first rule that takes results could take at the row that was just given. `settings` are those of the run.
     pub fn candidates(&self, settings: &Settings) -> Candidates {
         let history = &self.history;
-        let Some(edit) = &settings.edit else { return Candidates { floor_tokens: history.prompt_tokens(), ..Candidates::default() } };
-        let sticky = settings.assume.memory == Memory::Sticky;
+        let first = self.plan.policy.rules.iter().enumerate().find_map(|(number, rule)| match rule {
+            Rule::Clear(clear) => Some((number, clear)),
+            _ => None,
+        });
+        let Some((number, clear)) = first else {
+            return Candidates { floor_tokens: history.prompt_tokens(), ..Candidates::default() };
+        };
+        let sticky = clear.memory == Memory::Sticky;
         let is_new = |i: usize| self.newly.binary_search(&(i as u32)).is_ok();
         // With remembered clearing the trigger looks at the size before this row cleared anything.
-        let freed_now: i64 = self.newly.iter().map(|&i| history.uses[i as usize].saved).sum();
-        let sizes = Sizes {
-            base_tokens: history.base_tokens,
-            original_tokens: history.original_tokens,
-            edited_tokens: history.prompt_tokens().saturating_add_signed(freed_now),
-            clearable_uses: history.clearable_uses,
-        };
-        let view = |u: &super::history::LiveUse| Candidate { clearable: u.clearable, has_result: u.has_result, saved: u.saved };
-        let older = &history.uses[..before_kept(edit, &settings.assume, &history.uses, view)];
-        let mut found = Candidates { fired: fires(edit, &settings.assume, sizes), ..Candidates::default() };
+        let freed_now: i64 = self.newly.iter().map(|&i| history.saved(&history.uses[i as usize], clear.to)).sum();
+        let edited_tokens = Some(history.prompt_tokens().saturating_add_signed(freed_now));
+        let window = settings.context_window;
+        let view = View { history, clear, number, pause: Pause::default(), window, edited_tokens, superseded: &[] };
+        let open = open_part(clear, self.plan.counts[number], &view);
+        let mut found = Candidates { fired: fires(clear, &view), ..Candidates::default() };
         let mut all_saved = 0;
-        for (i, u) in older.iter().enumerate().filter(|(_, u)| u.clearable && u.has_result) {
-            all_saved += u.saved;
-            if !(sticky && history.cleared[i] && !is_new(i)) {
+        for (i, u) in history.uses.iter().enumerate().take(open.end).skip(open.first) {
+            if u.clearable >> number & 1 == 0 || !u.has_result || u.result_block >= open.block {
+                continue;
+            }
+            let saved = history.saved(u, clear.to);
+            all_saved += saved;
+            if !(sticky && history.now.state_of(i, u) != State::Whole && !is_new(i)) {
                 found.uses += 1;
-                found.tokens += u.saved.max(0).unsigned_abs();
+                found.tokens += saved.max(0).unsigned_abs();
             }
         }
         found.floor_tokens = history.original_tokens.saturating_add_signed(-all_saved);
@@ -59,7 +67,7 @@ impl Engine {
 
     /// Clearable uses of the history, those without a result included: what a trigger of `tool_uses` looks at.
     pub fn clearable_uses(&self) -> u64 {
-        self.history.clearable_uses
+        self.history.clearable_uses.first().copied().unwrap_or(0)
     }
 
     /// Where the row that was just given cut the prompt; `None` where nothing changed.

@@ -9,7 +9,9 @@ pub mod explain;
 mod history;
 mod masks;
 pub mod plain;
+mod plan;
 mod report;
+mod scene;
 
 pub use by_tool::{ToolTotals, add_by_tool};
 pub use masks::Masks;
@@ -20,8 +22,7 @@ use crate::trace::Trace;
 
 /// Replays one trace under one config, request by request.
 pub fn replay(trace: &Trace, settings: &Settings) -> Report {
-    let masks = Masks::new(trace, settings.edit.as_ref());
     let mut requests = Vec::with_capacity(trace.requests.len());
-    let totals = plain::Engine::default().run(trace, &masks, settings, |row| requests.push(row.clone()));
+    let totals = plain::Engine::default().run(trace, settings, |row| requests.push(row.clone()));
     Report { id: trace.id.clone(), totals, requests }
 }

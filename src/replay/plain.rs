@@ -1,10 +1,15 @@
 //! The reference engine: a replay as it is defined, one request after the other, one block after the other.
 
+use std::sync::Arc;
+
 use super::cache::{PromptCache, When};
-use super::history::History;
-use super::{Masks, Row, RowKind, Totals};
-use crate::policy::select::{Candidate, Sizes, select};
-use crate::policy::{Assume, Cache, CacheMode, Memory, Settings, TriggerCmp};
+use super::history::{Edited, History};
+use super::plan::Plan;
+use super::scene::View;
+use super::{Row, RowKind, Totals};
+use crate::policy::select::select;
+use crate::policy::space::{Clear, Rule, State};
+use crate::policy::{Cache, CacheMode, Memory, Settings};
 use crate::trace::{BlockKind, NONE, Refetch, Request, Trace};
 
 /// The memory of an engine, kept from one replay to the next.
@@ -12,15 +17,19 @@ use crate::trace::{BlockKind, NONE, Refetch, Request, Trace};
 pub struct Engine {
     pub(super) history: History,
     pub(super) cache: PromptCache,
-    /// The cleared set of the previous row.
-    before: Vec<bool>,
+    pub(super) plan: Arc<Plan>,
+    /// What the previous row held of the history.
+    before: Edited,
+    /// What the remembered rules took, where others are recomputed.
+    remembered: Vec<State>,
+    taken: Vec<u32>,
     /// Trace uses that are missing in the prompt and can be fetched again, in order of need.
     pub(super) missing: Vec<u32>,
     /// The request at which each trace use was last looked at as a need, so that each counts once.
     looked_at: Vec<u32>,
     looks: u32,
-    /// Whether the request comes after the entries of the one before expired, and nothing was selected for it yet.
-    cold: bool,
+    /// What a rule may know of the time since the request before; nothing has passed any more once a prompt was selected.
+    pub(super) pause: Pause,
     /// Trace uses that are needed, missing and gone for good.
     pub(super) lost: Vec<u32>,
     /// Live uses that the row cleared, and the first position whose content it changed.
@@ -28,53 +37,73 @@ pub struct Engine {
     pub(super) changed_from: Option<u32>,
 }
 
+/// The time since the request before.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pause {
+    pub idle_ms: u64,
+    /// Whether the entries of the request before have expired.
+    pub cold: bool,
+}
+
 impl Engine {
-    /// Replays `trace` under `settings`; `masks` are [`Masks::new`] of the two. Gives every row to `sink`, in the order
-    /// sent, and returns the totals.
-    pub fn run(&mut self, trace: &Trace, masks: &Masks, settings: &Settings, mut sink: impl FnMut(&Row)) -> Totals {
-        self.watch(trace, masks, settings, |row, _| sink(row))
+    /// Replays `trace` under `settings`. Gives every row to `sink`, in the order sent, and returns the totals.
+    pub fn run(&mut self, trace: &Trace, settings: &Settings, mut sink: impl FnMut(&Row)) -> Totals {
+        self.watch(trace, settings, |row, _| sink(row))
     }
 
     /// As [`Engine::run`], with a look at the engine after each row; see [`explain`](super::explain).
-    pub fn watch(&mut self, trace: &Trace, masks: &Masks, settings: &Settings, mut sink: impl FnMut(&Row, &Self)) -> Totals {
+    pub fn watch(&mut self, trace: &Trace, settings: &Settings, mut sink: impl FnMut(&Row, &Self)) -> Totals {
         let mut totals = Totals::default();
         let mut out = |row: &Row, engine: &Self| {
             totals.add(row, settings.context_window);
             sink(row, engine);
         };
-        self.history.reset(trace);
-        self.cache.reset(trace.base_tokens);
+        let plan = Arc::new(Plan::new(trace, settings));
+        self.plan = Arc::clone(&plan);
+        let plan = plan.as_ref();
+        self.history.reset(trace, plan);
+        self.cache.reset(trace.base_tokens, plan.drops);
         self.before.clear();
+        self.remembered.clear();
         self.looked_at.clear();
         self.looked_at.resize(trace.uses.len(), 0);
         self.looks = 0;
 
         for (index, request) in trace.requests.iter().enumerate() {
             // 1. Append the input.
-            self.append(trace, masks, settings, request.input, request.output);
-            if let (true, Some(before)) = (request.kept_warm, index.checked_sub(1)) {
-                self.cache.keep_warm(trace.requests[before].at_ms, request.at_ms);
-            }
+            self.append(trace, plan, settings, request.input, request.output);
             let before = index.checked_sub(1).map(|before| &trace.requests[before]);
-            self.cold = before.is_some_and(|before| {
+            if let (true, Some(before)) = (request.kept_warm, before) {
+                self.cache.keep_warm(before.at_ms, request.at_ms);
+            }
+            self.pause = before.map_or_else(Pause::default, |before| {
                 let ttl = settings.terms(before.model).0.ttl(before.ttl_ms);
-                !request.kept_warm && request.at_ms.saturating_sub(before.at_ms) > ttl
+                let idle = request.at_ms.saturating_sub(before.at_ms);
+                Pause { idle_ms: u64::try_from(idle).unwrap_or(0), cold: !request.kept_warm && idle > ttl }
             });
             // A natural invalidation happens once, before a re-fetch request.
             if let Some(n) = request.flush_above {
                 self.cache.flush_above(n);
             }
+            let new_row = |kind| Row { request: index as u32, kind, at_ms: request.at_ms, ..Row::default() };
             let mut rounds_left = settings.assume.max_refetch_rounds;
             let (lost, unmet) = loop {
                 // 2. Select.
-                self.select(settings);
+                if let Some((rule, summary)) = self.select(plan, settings, 0) {
+                    // One more request reads the prompt as it is and writes the summary that takes its place.
+                    let mut row = Row { output_tokens: summary.into(), ..new_row(RowKind::Compact) };
+                    self.account(trace, request, settings, &mut row);
+                    out(&row, self);
+                    self.history.compact(summary);
+                    self.select(plan, settings, rule + 1);
+                }
                 // 3. Needs.
                 let lost = self.look_at_needs(trace, request);
                 if self.missing.is_empty() || rounds_left == 0 {
                     break (lost, self.missing.len() as u64);
                 }
                 rounds_left -= 1;
-                let mut row = Row { request: index as u32, kind: RowKind::Refetch, at_ms: request.at_ms, ..Row::default() };
+                let mut row = new_row(RowKind::Refetch);
                 row.refetched = self.missing.len() as u64;
                 for &origin in &self.missing {
                     let copied = self.history.uses[self.history.newest[origin as usize] as usize];
@@ -86,83 +115,103 @@ impl Engine {
                 }
                 self.account(trace, request, settings, &mut row);
                 out(&row, self);
-                self.append_copies(masks, settings);
+                self.append_copies(trace, plan, settings);
             };
             // 4. Account the request, then append its output.
-            let mut row = Row { request: index as u32, kind: RowKind::Original, at_ms: request.at_ms, lost, unmet, ..Row::default() };
+            let mut row = Row { lost, unmet, ..new_row(RowKind::Original) };
             row.output_tokens = trace.tokens[request.output as usize..request.end as usize].iter().map(|&t| u64::from(t)).sum();
             self.account(trace, request, settings, &mut row);
             out(&row, self);
-            self.append(trace, masks, settings, request.output, request.end);
+            self.append(trace, plan, settings, request.output, request.end);
         }
         totals
     }
 
     /// Appends the blocks `from..to` of the trace as one message.
-    fn append(&mut self, trace: &Trace, masks: &Masks, settings: &Settings, from: u32, to: u32) {
+    fn append(&mut self, trace: &Trace, plan: &Plan, settings: &Settings, from: u32, to: u32) {
         let group = settings.cache.group_parallel;
+        let mut output = false;
         for block in from as usize..to as usize {
             let (kind, tokens, origin) = (trace.kinds[block], trace.tokens[block], trace.block_use[block]);
             match kind {
-                BlockKind::Use => {
-                    let tool = trace.uses[origin as usize].tool;
-                    self.history.push_use(origin, tool, tokens, masks, &settings.assume, group);
-                }
-                BlockKind::Result => {
-                    self.history.push_result(origin, tokens, trace.bytes[block], masks, &settings.assume, group);
-                }
+                BlockKind::Use => self.history.push_use(origin, &trace.uses[origin as usize], tokens, plan, group),
+                BlockKind::Result => self.history.push_result(origin, tokens, trace.bytes[block], plan, group),
                 _ => self.history.push_plain(kind, tokens, group),
             }
+            output |= !matches!(kind, BlockKind::User | BlockKind::Result);
         }
-        self.history.end_message();
+        self.history.end_message(output);
     }
 
     /// Appends what a re-fetch brings: one message of uses and one of their results.
-    fn append_copies(&mut self, masks: &Masks, settings: &Settings) {
+    fn append_copies(&mut self, trace: &Trace, plan: &Plan, settings: &Settings) {
         let group = settings.cache.group_parallel;
         for &origin in &self.missing {
             let copied = self.history.uses[self.history.newest[origin as usize] as usize];
-            self.history.push_use(origin, copied.tool, copied.use_tokens, masks, &settings.assume, group);
+            self.history.push_use(origin, &trace.uses[origin as usize], copied.use_tokens, plan, group);
         }
-        self.history.end_message();
+        self.history.end_message(true);
         for &origin in &self.missing {
             // The new copy has no result yet; that of the use before it is the same.
             let copied = self.history.uses[self.history.previous_copy(origin) as usize];
-            self.history.push_result(origin, copied.result_tokens, copied.result_bytes, masks, &settings.assume, group);
+            self.history.push_result(origin, copied.result_tokens, copied.result_bytes, plan, group);
         }
-        self.history.end_message();
+        self.history.end_message(false);
     }
 
-    /// Selects the cleared set of this prompt; `before` keeps the previous row's until the row is accounted.
-    fn select(&mut self, settings: &Settings) {
-        let Some(edit) = &settings.edit else { return };
-        let remembered;
-        let assume = if settings.when_cold {
-            if !std::mem::take(&mut self.cold) {
-                return;
+    /// Selects what stands in this prompt, by the rules from number `first` on; `before` keeps the previous row's until the row is
+    /// accounted. Stops at a compaction that fires: its rule, and the tokens of the summary.
+    fn select(&mut self, plan: &Plan, settings: &Settings, first: usize) -> Option<(usize, u32)> {
+        // The size as accounted holds until something is taken or given back.
+        let mut sized = true;
+        if first == 0 && plan.recomputes {
+            sized = false;
+            if plan.remembers {
+                self.remembered.resize(self.history.uses.len(), State::Whole);
+                self.history.now.uses.copy_from_slice(&self.remembered);
+            } else {
+                self.history.now.uses.fill(State::Whole);
             }
-            // At any size, and for good.
-            remembered = Assume { memory: Memory::Sticky, trigger_cmp: TriggerCmp::Ge, ..settings.assume.clone() };
-            &remembered
-        } else {
-            &settings.assume
-        };
+        }
+        for (number, rule) in plan.policy.rules.iter().enumerate().skip(first) {
+            match rule {
+                Rule::Clear(clear) => {
+                    self.take(plan, settings, number, clear, sized && first == 0);
+                    sized &= self.taken.is_empty();
+                }
+                Rule::ClearThinking { keep_turns } => {
+                    if let Some(keep) = keep_turns {
+                        self.history.drop_thinking(*keep);
+                    }
+                }
+                Rule::Compact { trigger, summary_tokens } => {
+                    if self.history.tokens_of(&self.history.now) > *trigger {
+                        return Some((number, *summary_tokens));
+                    }
+                }
+            }
+        }
+        self.pause = Pause::default();
+        None
+    }
+
+    /// Runs a rule that takes results. `sized`: the prompt's size is known from the last row.
+    fn take(&mut self, plan: &Plan, settings: &Settings, number: usize, clear: &Clear, sized: bool) {
         let history = &mut self.history;
-        let sizes = Sizes {
-            base_tokens: history.base_tokens,
-            original_tokens: history.original_tokens,
-            edited_tokens: history.prompt_tokens(),
-            clearable_uses: history.clearable_uses,
-        };
-        debug_assert!(assume.memory == Memory::Stateless || self.before.len() <= history.cleared.len());
-        select(
-            edit,
-            assume,
-            sizes,
-            &history.uses,
-            |u| Candidate { clearable: u.clearable, has_result: u.has_result, saved: u.saved },
-            &mut history.cleared,
-        );
+        let edited_tokens = sized.then(|| history.prompt_tokens());
+        let view = View { history, clear, number, pause: self.pause, window: settings.context_window, edited_tokens, superseded: &[] };
+        if clear.protect.unless_read_again {
+            let superseded = view.superseded();
+            select(clear, plan.counts[number], &View { superseded: &superseded, ..view }, &mut self.taken);
+        } else {
+            select(clear, plan.counts[number], &view, &mut self.taken);
+        }
+        for &i in &self.taken {
+            history.now.uses[i as usize] = clear.to;
+            if plan.recomputes && clear.memory == Memory::Sticky {
+                self.remembered[i as usize] = clear.to;
+            }
+        }
     }
 
     /// Finds what the request needs and the prompt does not hold: fills `missing`, and returns how many more are lost.
@@ -175,16 +224,22 @@ impl Engine {
         let arriving = (request.input as usize..request.output as usize)
             .filter(|&block| trace.kinds[block] == BlockKind::Result)
             .map(|block| trace.block_use[block]);
-        for origin in listed.chain(arriving) {
+        for (origin, arrives) in listed.map(|origin| (origin, false)).chain(arriving.map(|origin| (origin, true))) {
             let newest = self.history.newest[origin as usize];
-            if newest == NONE || !self.history.cleared[newest as usize] {
+            if newest == NONE {
+                continue;
+            }
+            let use_ = &self.history.uses[newest as usize];
+            let state = self.history.now.state_of(newest as usize, use_);
+            // What arrives is seen by the request that brings it, if not whole then its head and tail, or by the one that compacts.
+            let seen = arrives && (state == State::Trimmed || use_.result_block < self.history.now.history_from);
+            if state == State::Whole || seen {
                 continue;
             }
             if std::mem::replace(&mut self.looked_at[origin as usize], self.looks) == self.looks {
                 continue;
             }
-            let tool = self.history.uses[newest as usize].tool;
-            if trace.tools[tool as usize].refetch == Refetch::Never {
+            if trace.tools[use_.tool as usize].refetch == Refetch::Never {
                 self.lost.push(origin);
             } else {
                 self.missing.push(origin);
@@ -197,31 +252,34 @@ impl Engine {
     fn account(&mut self, trace: &Trace, request: &Request, settings: &Settings, row: &mut Row) {
         let (cache, prices) = settings.terms(request.model);
         let history = &mut self.history;
-        self.before.resize(history.cleared.len(), false);
+        self.before.uses.resize(history.now.uses.len(), State::Whole);
 
         // What changed against the previous row, and the first position that shows it.
         let mut changed_block = NONE;
         self.newly.clear();
-        if self.before != history.cleared {
-            for (i, use_) in history.uses.iter().enumerate() {
-                let (was, is) = (self.before[i], history.cleared[i]);
+        if self.before != history.now {
+            for i in 0..history.uses.len() {
+                let use_ = history.uses[i];
+                let (was, is) = (self.before.state_of(i, &use_), history.now.state_of(i, &use_));
                 if was == is {
                     continue;
                 }
-                let first = if history.blocks[use_.use_block as usize].cleared_with == NONE { use_.result_block } else { use_.use_block };
-                changed_block = changed_block.min(first);
-                if is {
+                changed_block = changed_block.min(history.first_changed(&use_, was, is));
+                let saved = history.saved(&use_, is) - history.saved(&use_, was);
+                if is > was {
                     self.newly.push(i as u32);
                     row.newly_cleared += 1;
-                    row.freed_tokens += use_.saved;
-                    history.saved_tokens += use_.saved;
-                    history.cleared_uses += 1;
-                } else {
-                    history.saved_tokens -= use_.saved;
-                    history.cleared_uses -= 1;
+                    row.freed_tokens += saved;
                 }
+                history.saved_tokens += saved;
+                history.cleared_uses += u64::from(was == State::Whole);
+                history.cleared_uses -= u64::from(is == State::Whole);
+            }
+            if history.drops {
+                changed_block = changed_block.min(self.account_dropped(row));
             }
         }
+        let history = &self.history;
         let changed_from = (changed_block != NONE).then(|| history.position_of(changed_block));
         self.changed_from = changed_from;
         row.cleared_uses = history.cleared_uses;
@@ -242,19 +300,9 @@ impl Engine {
         } else {
             row.uncached = row.prompt_tokens;
         }
-        if let (Some(from), true) = (changed_from, row.newly_cleared > 0) {
-            // The same history under the previous row's cleared set.
-            let unsaved: i64 = history
-                .uses
-                .iter()
-                .enumerate()
-                .map(|(i, u)| match (self.before[i], history.cleared[i]) {
-                    (false, true) => u.saved,
-                    (true, false) => -u.saved,
-                    _ => 0,
-                })
-                .sum();
-            if caches(row.prompt_tokens.strict_add_signed(unsaved)) {
+        if let (Some(from), true) = (changed_from, row.is_clear_event()) {
+            // The same history as the previous row had it.
+            if caches(history.tokens_of(&self.before)) {
                 self.cache.follow_other(history, &self.before, from);
                 row.invalidated_tokens = self.cache.read_other(cache, when).saturating_sub(row.cache_read);
             }
@@ -264,6 +312,22 @@ impl Engine {
         }
         row.cost_usd =
             prices.cost(row.prompt_tokens, row.uncached, row.cache_read, row.cache_write, row.output_tokens, ttl > Cache::DEFAULT_TTL_MS);
-        self.before.clone_from(&history.cleared);
+        self.before.clone_from(&history.now);
+    }
+
+    /// Accounts what goes besides uses and their results: thinking, and everything before a compaction. The first block that changed, or
+    /// [`NONE`].
+    fn account_dropped(&mut self, row: &mut Row) -> u32 {
+        let (before, history) = (&self.before, &self.history);
+        if before.history_from != history.now.history_from {
+            // Of the summary before, which was a part of the prompt, nothing is left either.
+            row.dropped_tokens = history.tokens_of(before).saturating_sub(history.tokens_of(&history.now));
+            row.freed_tokens = row.dropped_tokens as i64;
+            return before.history_from;
+        }
+        let Some((tokens, block)) = history.newly_dropped_thinking(before.thinking_from) else { return NONE };
+        row.dropped_tokens = tokens;
+        row.freed_tokens += tokens as i64;
+        block
     }
 }

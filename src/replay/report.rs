@@ -22,6 +22,8 @@ pub enum RowKind {
     Original,
     /// One that fetches cleared results again.
     Refetch,
+    /// One that reads the history and writes the summary that takes its place.
+    Compact,
 }
 
 /// One request as sent. Sizes in tokens.
@@ -69,12 +71,22 @@ pub struct Row {
     /// How long they take, seconds.
     #[serde(skip)]
     pub refetch_seconds: f64,
+    /// Tokens that went with thinking that was dropped, or with a compaction; a part of `freed_tokens`.
+    #[serde(skip)]
+    pub dropped_tokens: u64,
+}
+
+impl Row {
+    /// Whether something is gone that the row before still had.
+    pub fn is_clear_event(&self) -> bool {
+        self.newly_cleared > 0 || self.dropped_tokens > 0
+    }
 }
 
 /// Sums over the rows of one report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Rows, re-fetch requests included.
+    /// Rows, re-fetch requests and compactions included.
     pub requests: u64,
     /// Rows that fetch again.
     pub refetch_requests: u64,
@@ -86,7 +98,7 @@ pub struct Totals {
     pub lost_needs: u64,
     /// Needs still missing after the allowed rounds.
     pub unmet_needs: u64,
-    /// Rows whose cleared set holds a use that the previous row's did not.
+    /// Rows whose cleared set holds a use that the previous row's did not, or that lack thinking or history that it had.
     pub clear_events: u64,
     /// Newly cleared uses, summed.
     pub cleared_uses: u64,
@@ -118,6 +130,9 @@ pub struct Totals {
     /// How long they take, seconds.
     #[serde(skip)]
     pub refetch_seconds: f64,
+    /// Requests that write a summary; a part of `requests`.
+    #[serde(skip)]
+    pub compactions: u64,
 }
 
 impl Totals {
@@ -143,6 +158,7 @@ impl Totals {
         self.cost_usd += other.cost_usd;
         self.refetch_usd += other.refetch_usd;
         self.refetch_seconds += other.refetch_seconds;
+        self.compactions += other.compactions;
     }
 
     /// Adds one row. `window`: the context window in tokens.
@@ -153,7 +169,7 @@ impl Totals {
         self.costly_refetches += row.costly_refetched;
         self.lost_needs += row.lost;
         self.unmet_needs += row.unmet;
-        self.clear_events += u64::from(row.newly_cleared > 0);
+        self.clear_events += u64::from(row.is_clear_event());
         self.cleared_uses += row.newly_cleared;
         self.freed_tokens += row.freed_tokens;
         self.cache_invalidations += u64::from(row.invalidated_tokens > 0);
@@ -167,6 +183,7 @@ impl Totals {
         self.cost_usd += row.cost_usd;
         self.refetch_usd += row.refetch_usd;
         self.refetch_seconds += row.refetch_seconds;
+        self.compactions += u64::from(row.kind == RowKind::Compact);
         if self.first_overflow.is_none() && window.is_some_and(|w| row.prompt_tokens + row.output_tokens > w) {
             self.first_overflow = Some(row.request);
         }

@@ -92,7 +92,7 @@ fn derived_cells(row: &ConfigRow) -> [String; 6] {
 /// `sweep.csv`: one row a config.
 pub fn sweep(rows: &[ConfigRow]) -> Vec<u8> {
     let mut csv = ::csv::Writer::from_writer(Vec::new());
-    let head = KNOBS.iter().chain(&["transcripts"]).chain(&TOTALS).chain(&["overflowed_transcripts"]).chain(&DERIVED);
+    let head = KNOBS.iter().chain(&["transcripts"]).chain(&TOTALS).chain(&["overflowed_transcripts"]).chain(&DERIVED).chain(&["params"]);
     let mut put = |cells: Vec<String>| csv.write_record(cells).expect("rows of one length go into memory");
     put(head.map(ToString::to_string).collect());
     for row in rows {
@@ -101,6 +101,7 @@ pub fn sweep(rows: &[ConfigRow]) -> Vec<u8> {
         cells.extend(total_cells(&row.totals));
         cells.push(row.overflowed_transcripts.to_string());
         cells.extend(derived_cells(row));
+        cells.push(row.knobs.params().to_owned());
         put(cells);
     }
     csv.into_inner().expect("memory can be flushed")
@@ -109,7 +110,7 @@ pub fn sweep(rows: &[ConfigRow]) -> Vec<u8> {
 /// `per_transcript.csv`, written as the sweep goes.
 pub struct PerTranscript<W: Write> {
     csv: ::csv::Writer<W>,
-    knobs: Vec<[String; 7]>,
+    knobs: Vec<([String; 7], String)>,
     refetch_costs: bool,
 }
 
@@ -121,9 +122,9 @@ impl<W: Write> PerTranscript<W> {
     pub fn new(out: W, configs: &[Knobs], refetch_costs: bool) -> std::io::Result<Self> {
         let mut csv = ::csv::Writer::from_writer(out);
         let head = ["transcript", "session"].iter().chain(&KNOBS).chain(&TOTALS).chain(&["first_overflow"]);
-        let further: &[&str] = if refetch_costs { &["refetch_usd", "refetch_seconds"] } else { &[] };
+        let further: &[&str] = if refetch_costs { &["refetch_usd", "refetch_seconds", "params"] } else { &["params"] };
         csv.write_record(head.chain(further))?;
-        Ok(Self { csv, knobs: configs.iter().map(knob_cells).collect(), refetch_costs })
+        Ok(Self { csv, knobs: configs.iter().map(|knobs| (knob_cells(knobs), knobs.params().to_owned())).collect(), refetch_costs })
     }
 
     /// Writes the rows of one transcript, one a config.
@@ -131,14 +132,14 @@ impl<W: Write> PerTranscript<W> {
     /// # Errors
     /// Those of the writer.
     pub fn add(&mut self, id: &str, session: &str, totals: &[Totals]) -> std::io::Result<()> {
-        for (knobs, totals) in self.knobs.iter().zip(totals) {
+        for ((knobs, params), totals) in self.knobs.iter().zip(totals) {
             let cells = total_cells(totals);
             let overflow = totals.first_overflow.map_or_else(String::new, |i| i.to_string());
             let row = [id, session].into_iter().chain(knobs.iter().map(String::as_str));
             let further =
                 if self.refetch_costs { vec![totals.refetch_usd.to_string(), totals.refetch_seconds.to_string()] } else { Vec::new() };
             let row = row.chain(cells.iter().map(String::as_str)).chain([overflow.as_str()]);
-            self.csv.write_record(row.chain(further.iter().map(String::as_str)))?;
+            self.csv.write_record(row.chain(further.iter().map(String::as_str)).chain([params.as_str()]))?;
         }
         Ok(())
     }
@@ -182,6 +183,7 @@ pub fn replay(reports: &[Report]) -> Vec<u8> {
             let kind = match r.kind {
                 RowKind::Original => "original",
                 RowKind::Refetch => "refetch",
+                RowKind::Compact => "compact",
             };
             let mut cells = vec![report.id.clone(), r.request.to_string(), kind.to_owned(), r.at_ms.to_string()];
             cells.extend([r.original_tokens, r.prompt_tokens, r.cleared_uses, r.newly_cleared].map(|n| n.to_string()));

@@ -337,7 +337,7 @@ fn knobs_json(knobs: &Knobs) -> Value {
         "trigger_type": knobs.trigger().map(crate::policy::Trigger::type_name),
         "keep": knobs.keep(),
         "clear_at_least": knobs.clear_at_least(),
-        "exclude_tools": knobs.any().as_ref().map(|e| &e.exclude_tools),
+        "exclude_tools": knobs.excluded(),
         "clear_tool_inputs": edit.map(|e| match &e.clear_tool_inputs {
             ClearToolInputs::No => json!(false),
             ClearToolInputs::Yes => json!(true),

@@ -29,6 +29,7 @@ struct Row<'a> {
     clear_at_least: Option<u64>,
     exclude_tools: Option<&'a [String]>,
     clear_tool_inputs: Option<Value>,
+    params: Option<&'a str>,
     transcripts: u64,
     #[serde(flatten)]
     totals: TotalsFile<'a>,
@@ -75,20 +76,21 @@ pub fn sweep(version: &str, outcome: &Outcome, advice: Option<&Advice>, findings
 }
 
 fn row(row: &ConfigRow) -> Row<'_> {
-    use crate::policy::ClearToolInputs;
+    use crate::policy::{ClearToolInputs, Trigger};
     let edit = row.knobs.edit.as_ref();
     Row {
         policy: &row.knobs.policy,
-        trigger: edit.map(|e| e.trigger.value()),
-        trigger_type: edit.map(|e| e.trigger.type_name()),
+        trigger: row.knobs.trigger().map(Trigger::value),
+        trigger_type: row.knobs.trigger().map(Trigger::type_name),
         keep: row.knobs.keep(),
-        clear_at_least: edit.map(|e| e.clear_at_least),
-        exclude_tools: row.knobs.any().as_ref().map(|e| e.exclude_tools.as_slice()),
+        clear_at_least: row.knobs.clear_at_least(),
+        exclude_tools: row.knobs.excluded(),
         clear_tool_inputs: edit.map(|e| match &e.clear_tool_inputs {
             ClearToolInputs::No => Value::Bool(false),
             ClearToolInputs::Yes => Value::Bool(true),
             ClearToolInputs::Tools(tools) => Value::from(tools.clone()),
         }),
+        params: Some(row.knobs.params()).filter(|params| !params.is_empty()),
         transcripts: row.transcripts,
         totals: TotalsFile(&row.totals),
         overflowed_transcripts: row.overflowed_transcripts,

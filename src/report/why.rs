@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::answer::wrap;
 use super::number::{count, short};
 use crate::policy::{CacheMode, Settings};
-use crate::replay::{Masks, Row, RowKind, ToolTotals, plain};
+use crate::replay::{Row, RowKind, ToolTotals, plain};
 use crate::trace::{Cause, Document, Refetch, Trace};
 
 /// What the cache gave at request `index`, against what it held, and why: in words, within 80 columns. `None`: there is no such request.
@@ -15,9 +15,13 @@ pub fn why(document: &Document, trace: &Trace, settings: &Settings, index: u32) 
     let mut before: Option<Row> = None;
     let mut told: Vec<String> = Vec::new();
     let (cache, _) = settings.terms(request.model);
-    plain::Engine::default().watch(trace, &Masks::new(trace, settings.edit.as_ref()), settings, |row, engine| {
+    plain::Engine::default().watch(trace, settings, |row, engine| {
         if row.request == index {
-            let what = if row.kind == RowKind::Refetch { ", the request that fetches again" } else { "" };
+            let what = match row.kind {
+                RowKind::Original => "",
+                RowKind::Refetch => ", the request that fetches again",
+                RowKind::Compact => ", the one that writes a summary of the history",
+            };
             told.push(format!(
                 "Request {index}{what}: a prompt of {} tokens, of which {} are read from the cache, {} written and {} neither.",
                 row.prompt_tokens, row.cache_read, row.cache_write, row.uncached

@@ -122,6 +122,7 @@ pub fn totals(get: Get<'_>) -> Result<Totals, CellError> {
         first_overflow: optional(get, "first_overflow")?,
         refetch_usd: optional_amount("refetch_usd")?,
         refetch_seconds: optional_amount("refetch_seconds")?,
+        compactions: 0,
     })
 }
 

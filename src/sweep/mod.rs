@@ -11,5 +11,5 @@ pub use auto::{Auto, Profile};
 pub use axes::{Axis, AxisError};
 pub use grid::{Axes, Grid};
 pub use refine::refine;
-pub use rows::{ConfigRow, Derived, Knobs};
+pub use rows::{ConfigRow, Derived, Knobs, Point};
 pub use run::{Block, Outcome, Transcript, Value, run};

@@ -1,45 +1,60 @@
 //! What a sweep yields: one row a config.
 
-use crate::policy::{ClearToolInputs, ClearToolUses, Settings, Trigger};
+use std::sync::Arc;
+
+use crate::policy::{ClearToolInputs, ClearToolUses, Policy, Settings, Trigger};
 use crate::replay::Totals;
 
 /// The knobs of one config, as they stand in the first columns of `sweep.csv`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Knobs {
-    /// Name of the policy: `none`, or `clear_tool_uses_20250919`.
+    /// Name of the policy: `none`, `clear_tool_uses_20250919`, one of [`named`](crate::policy::named), or that of a file.
     pub policy: String,
     /// The API's edit; `None` for other policies.
     pub edit: Option<ClearToolUses>,
-    /// What `clear_when_cold` keeps and excludes; see [`Settings::when_cold`].
-    pub cold: Option<ClearToolUses>,
+    /// Any other policy.
+    pub point: Option<Point>,
+}
+
+/// A policy other than the API's edit, with the knobs that it has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Point {
+    /// The rules; `None`: read back from a result of a policy that is not known here, which cannot be replayed.
+    pub policy: Option<Arc<Policy>>,
+    /// Its knob `trigger`, in input tokens.
+    pub trigger: Option<u64>,
+    /// Its knob `keep`, in tool uses.
+    pub keep: Option<u32>,
+    /// Its knob `clear_at_least`, in tokens.
+    pub clear_at_least: Option<u64>,
+    /// Its knob `exclude_tools`.
+    pub exclude_tools: Vec<String>,
+    /// Its further knobs, `high=120000;low=60000`.
+    pub params: String,
 }
 
 impl Knobs {
     /// The config that never clears.
     pub fn none() -> Self {
-        Self { policy: "none".to_owned(), edit: None, cold: None }
+        Self { policy: "none".to_owned(), edit: None, point: None }
     }
 
     /// The API's edit.
     pub fn api(edit: ClearToolUses) -> Self {
-        Self { policy: "clear_tool_uses_20250919".to_owned(), edit: Some(edit), cold: None }
+        Self { policy: "clear_tool_uses_20250919".to_owned(), edit: Some(edit), point: None }
     }
 
     /// Clearing all but the newest `keep` results, less those of some tools, whenever the cache is cold.
     pub fn when_cold(keep: u32, exclude_tools: Vec<String>) -> Self {
-        let cold = ClearToolUses { trigger: Trigger::InputTokens(0), keep, exclude_tools, ..ClearToolUses::default() };
-        Self { policy: "clear_when_cold".to_owned(), edit: None, cold: Some(cold) }
+        let policy = Some(Arc::new(Policy::when_cold(keep, exclude_tools.clone())));
+        let point = Point { policy, keep: Some(keep), exclude_tools, ..Point::default() };
+        Self { policy: "clear_when_cold".to_owned(), edit: None, point: Some(point) }
     }
 
     /// Puts the policy into the settings of a replay.
     pub fn apply(&self, settings: &mut Settings) {
-        settings.when_cold = self.cold.is_some();
-        settings.edit.clone_from(self.any());
-    }
-
-    /// What says which uses may be cleared, whatever the policy.
-    pub fn any(&self) -> &Option<ClearToolUses> {
-        if self.cold.is_some() { &self.cold } else { &self.edit }
+        settings.edit.clone_from(&self.edit);
+        settings.policy = self.point.as_ref().and_then(|point| point.policy.clone());
     }
 
     /// Whether this is the row `none`.
@@ -47,24 +62,40 @@ impl Knobs {
         self.policy == "none"
     }
 
+    /// Whether the choice is made among rows like this: the API's edit, clearing when the cache is cold, and none at all.
+    pub fn is_ours(&self) -> bool {
+        self.point.is_none() || self.policy == "clear_when_cold"
+    }
+
     /// The trigger, if there is one.
     pub fn trigger(&self) -> Option<Trigger> {
-        self.edit.as_ref().map(|e| e.trigger)
+        self.edit.as_ref().map(|e| e.trigger).or_else(|| self.point.as_ref()?.trigger.map(Trigger::InputTokens))
     }
 
     /// Newest uses kept.
     pub fn keep(&self) -> Option<u32> {
-        self.any().as_ref().map(|e| e.keep)
+        self.edit.as_ref().map(|e| e.keep).or_else(|| self.point.as_ref()?.keep)
     }
 
     /// Tokens that one clear has to free.
     pub fn clear_at_least(&self) -> Option<u64> {
-        self.edit.as_ref().map(|e| e.clear_at_least)
+        self.edit.as_ref().map(|e| e.clear_at_least).or_else(|| self.point.as_ref()?.clear_at_least)
+    }
+
+    /// The excluded tools; `None` for `none`.
+    pub fn excluded(&self) -> Option<&[String]> {
+        let edit = self.edit.as_ref().map(|e| e.exclude_tools.as_slice());
+        edit.or_else(|| self.point.as_ref().map(|p| p.exclude_tools.as_slice()))
     }
 
     /// `exclude_tools` joined by `|`.
     pub fn exclude_tools(&self) -> String {
-        self.any().as_ref().map_or_else(String::new, |e| e.exclude_tools.join("|"))
+        self.excluded().map_or_else(String::new, |tools| tools.join("|"))
+    }
+
+    /// Knobs that have no column of their own: `high=120000;low=60000`.
+    pub fn params(&self) -> &str {
+        self.point.as_ref().map_or("", |point| &point.params)
     }
 
     /// `clear_tool_inputs` as a cell: empty for `none`, `true`, `false`, or tool names joined by `|`.
@@ -100,7 +131,7 @@ impl Derived {
     /// clearing on the same transcripts.
     pub fn new(totals: &Totals, peaks: u64, cost_of_none: f64) -> Self {
         let ratio = |a: f64, b: f64| (b != 0.0).then(|| a / b);
-        let originals = (totals.requests - totals.refetch_requests) as f64;
+        let originals = (totals.requests - totals.refetch_requests - totals.compactions) as f64;
         Self {
             cost_vs_none: ratio(totals.cost_usd, cost_of_none),
             freed_per_invalidated: ratio(totals.freed_tokens as f64, totals.invalidated_tokens as f64),

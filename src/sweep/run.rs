@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::{ConfigRow, Derived, Knobs};
-use crate::policy::{ClearToolUses, Settings};
-use crate::replay::{Masks, Totals, plain};
+use crate::policy::Settings;
+use crate::replay::{Totals, plain};
 use crate::trace::Trace;
 
 /// One transcript with what it is replayed under, less the edit.
@@ -15,7 +15,7 @@ use crate::trace::Trace;
 pub struct Transcript {
     /// The transcript.
     pub trace: Trace,
-    /// Readings, cache, prices and window; its `edit` is not looked at.
+    /// Readings, cache, prices and window; its `edit` and `policy` are not looked at.
     pub settings: Settings,
 }
 
@@ -53,6 +53,19 @@ impl Outcome {
 }
 
 impl Outcome {
+    /// The rows among which a choice is made: all before the first of another policy, which stand behind them.
+    #[must_use]
+    pub fn ours(&self) -> Self {
+        let ours = self.rows.iter().position(|row| !row.knobs.is_ours()).unwrap_or(self.rows.len());
+        let cut = |values: &Vec<Vec<f64>>| values.iter().map(|of| of[..ours].to_vec()).collect();
+        Self {
+            rows: self.rows[..ours].to_vec(),
+            costs: cut(&self.costs),
+            other_values: self.other_values.as_ref().map(cut),
+            ..self.clone()
+        }
+    }
+
     /// Adds the configs of another outcome on the same transcripts, which has `none` for its first row, after those of this one.
     pub fn extend(&mut self, other: Self) {
         let tail = |mine: &mut Vec<Vec<f64>>, theirs: &[Vec<f64>]| {
@@ -128,23 +141,12 @@ pub fn run<E>(
 /// Replays each config; fewer outcomes than configs when it was stopped.
 fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[Knobs], stop: &AtomicBool) -> Vec<Totals> {
     let mut settings = transcript.settings.clone();
-    let mut masks = Masks::new(&transcript.trace, None);
-    let mut masks_of: Option<&ClearToolUses> = None;
     configs
         .iter()
         .take_while(|_| !stop.load(Ordering::Relaxed))
         .map(|knobs| {
-            if let Some(edit) = knobs.any() {
-                // Neighbours in the grid name the same tools.
-                let same =
-                    masks_of.is_some_and(|of| of.exclude_tools == edit.exclude_tools && of.clear_tool_inputs == edit.clear_tool_inputs);
-                if !same {
-                    masks = Masks::new(&transcript.trace, Some(edit));
-                    masks_of = Some(edit);
-                }
-            }
             knobs.apply(&mut settings);
-            engine.run(&transcript.trace, &masks, &settings, |_| {})
+            engine.run(&transcript.trace, &settings, |_| {})
         })
         .collect()
 }

@@ -57,6 +57,10 @@ pub struct Use {
     pub id: u64,
     /// Index into [`Trace::tools`].
     pub tool: u16,
+    /// Number of what was read, the same for uses that read the same; [`NONE`] where the file does not say.
+    pub key: u32,
+    /// Whether its result reports an error.
+    pub error: bool,
 }
 
 /// One model call: ranges into the block and need columns.
@@ -139,6 +143,7 @@ struct Seen {
     index_of: HashMap<u64, u32>,
     answered: Vec<bool>,
     tool_of: HashMap<String, u16>,
+    key_of: HashMap<String, u32>,
 }
 
 impl Trace {
@@ -249,7 +254,9 @@ impl Trace {
             if seen.index_of.insert(id, index).is_some() {
                 return Err(TraceError::new(field("use"), format!("{id} occurs twice; use ids are unique within a transcript")));
             }
-            self.uses.push(Use { id, tool });
+            let keys = seen.key_of.len() as u32;
+            let key = block.key.as_ref().map_or(NONE, |key| *seen.key_of.entry(key.clone()).or_insert(keys));
+            self.uses.push(Use { id, tool, key, error: false });
             seen.answered.push(false);
         } else if kind == BlockKind::Result {
             let id = use_id()?;
@@ -260,6 +267,7 @@ impl Trace {
             if std::mem::replace(&mut seen.answered[index as usize], true) {
                 return Err(TraceError::new(field("use"), format!("{id} has a result already; each use has at most one")));
             }
+            self.uses[index as usize].error = block.error;
             if let Some(n) = block.bytes {
                 // Sizes that do not fit are larger than any tiny result, which is all that they are compared with.
                 bytes = u32::try_from(n).unwrap_or(NONE - 1).min(NONE - 1);

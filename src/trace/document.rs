@@ -165,6 +165,13 @@ pub struct Block {
     /// `result`: UTF-8 size of a text-only result; absent: not text, or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// `use`: what was read, as a hash or any other name that tells nothing of its content; uses of one key read the same thing. Only
+    /// policies that ask for it look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// `result`: it reports an error. Only policies that ask for it look at it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub error: bool,
 }
 
 impl Block {

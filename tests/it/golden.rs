@@ -37,7 +37,7 @@ fn differences(path: &str, got: &Value, want: &Value, out: &mut Vec<String>) {
 fn settings_of(config: &Value) -> Settings {
     let config = policy::from_json(&config.to_string()).expect("the config of a worked case parses");
     Settings {
-        when_cold: false,
+        policy: None,
         edit: config.edit,
         assume: config.assume,
         cache: config.cache.over(policy::Cache::default()),

@@ -114,7 +114,7 @@ pub fn settings(seed: u64) -> Settings {
         ]),
     });
     Settings {
-        when_cold: false,
+        policy: None,
         edit,
         assume: Assume {
             memory: dice.pick(&[Memory::Stateless, Memory::Sticky]),

@@ -1,7 +1,7 @@
 //! What holds of every replay.
 
 use cleartune::policy::{Memory, Settings};
-use cleartune::replay::{Masks, Row, RowKind, plain, replay};
+use cleartune::replay::{Row, RowKind, plain, replay};
 use cleartune::trace::Trace;
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ proptest! {
         let mut engine = plain::Engine::default();
         let mut run = |trace: &Trace, settings: &Settings| {
             let mut rows: Vec<Row> = Vec::new();
-            let totals = engine.run(trace, &Masks::new(trace, settings.edit.as_ref()), settings, |row| rows.push(row.clone()));
+            let totals = engine.run(trace, settings, |row| rows.push(row.clone()));
             (totals, rows)
         };
         run(&first, &a);

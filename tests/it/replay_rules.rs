@@ -164,7 +164,8 @@ fn when_the_cache_is_cold_clearing_breaks_nothing_and_stays() {
             request.at_ms += gap;
         }
         let mut settings = clear(Trigger::InputTokens(0), keep, 0);
-        settings.when_cold = true;
+        settings.policy =
+            settings.edit.take().map(|edit| std::sync::Arc::new(cleartune::policy::Policy::when_cold(edit.keep, edit.exclude_tools)));
         rows(2000, requests, &settings)
     };
     let cleared = |rows: &[Row]| rows.iter().map(|r| r.cleared_uses).collect::<Vec<_>>();

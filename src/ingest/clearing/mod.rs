@@ -14,7 +14,8 @@ pub use observed::{AskedEdit, ClearingReport, ObservedRequest, RecordedClearing,
 pub use refetches::{Refetches, find};
 pub use sets::Sets;
 
-use crate::policy::select::{Candidate, Sizes, select};
+use crate::policy::select::{Candidate, Listed, select};
+use crate::policy::space::Clear;
 use crate::policy::{Assume, ClearToolUses, Config, Trigger, from_json};
 
 use super::fit::{RESULT_OVERHEAD, default_bytes_per_token, main_model};
@@ -275,7 +276,10 @@ impl Plan {
         Candidate {
             clearable: !excluded && (!tiny || covered),
             has_result: arrived.is_some(),
+            spared: false,
             saved: if arrived.is_some() { self.saved(part, use_id as u32, at) } else { 0 },
+            tokens: 0,
+            block: 0,
         }
     }
 
@@ -302,16 +306,12 @@ impl Plan {
             .take_while(|&id| (self.places[id].used.0 as usize) < at)
             .map(|id| self.candidate(part, id, at))
             .collect();
-        let sizes = Sizes {
-            base_tokens: base,
-            original_tokens: original.max(base),
-            edited_tokens: original.max(base),
-            clearable_uses: uses.iter().filter(|u| u.clearable).count() as u64,
-        };
-        let mut set = vec![false; uses.len()];
-        select(edit, &self.assume, sizes, &uses, |u| *u, &mut set);
+        let size = original.max(base);
+        let listed = Listed { base_tokens: base, original_tokens: size, edited_tokens: size, uses: &uses };
+        let mut taken = Vec::new();
+        select(&Clear::of_edit(edit, &self.assume), self.assume.keep_counts, &listed, &mut taken);
         let mut all = self.client.clone();
-        all.iter_mut().zip(set).for_each(|(all, cleared)| *all |= cleared);
+        taken.iter().for_each(|&id| all[id as usize] = true);
         Some(all)
     }
 
