@@ -118,7 +118,7 @@ fn clear_at_least(at: &Field) -> Result<u64, ConfigError> {
     object.value("input tokens", 0, u64::MAX)
 }
 
-fn clear_tool_inputs(at: &Field) -> Result<ClearToolInputs, ConfigError> {
+pub(super) fn clear_tool_inputs(at: &Field) -> Result<ClearToolInputs, ConfigError> {
     match at.value {
         Value::Bool(true) => Ok(ClearToolInputs::Yes),
         Value::Bool(false) => Ok(ClearToolInputs::No),

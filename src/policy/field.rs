@@ -201,6 +201,11 @@ impl<'a> Object<'a> {
         self.map.get(key).map(|value| Field { path: self.path_of(key), value })
     }
 
+    /// Whether the key is there.
+    pub fn has(&self, key: &str) -> bool {
+        self.map.contains_key(key)
+    }
+
     /// The field of this key, unless it is absent or `null`.
     pub fn get_not_null(&self, key: &str) -> Option<Field<'a>> {
         self.get(key).filter(|field| !field.value.is_null())

@@ -7,11 +7,13 @@ mod assume;
 mod config;
 mod edits;
 mod field;
+pub mod named;
 mod parse;
 mod paste;
 pub mod select;
 pub mod size;
 pub mod space;
+mod space_file;
 
 pub use assume::{Assume, KeepCounts, Memory, Selection, TriggerCmp};
 pub use config::{Cache, CacheMode, CachePatch, ClearToolInputs, ClearToolUses, Config, ModelTerms, Settings, Trigger};

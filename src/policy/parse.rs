@@ -96,6 +96,11 @@ pub fn from_json(text: &str) -> Result<Config, ConfigError> {
 /// # Errors
 /// The first thing that is wrong, by its field.
 pub fn from_toml(text: &str) -> Result<Config, ConfigError> {
+    from_value(&toml_value(text)?)
+}
+
+/// TOML as JSON. A byte order mark at the start is skipped.
+pub(super) fn toml_value(text: &str) -> Result<Value, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let table: toml::Table = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
@@ -106,7 +111,7 @@ pub fn from_toml(text: &str) -> Result<Config, ConfigError> {
         let words = error.message().lines().next().unwrap_or_default().to_owned();
         ConfigError::syntax(line, column, format!("not valid TOML ({words}): correct it, or write JSON into a .json file"))
     })?;
-    from_value(&json_of("", toml::Value::Table(table))?)
+    json_of("", toml::Value::Table(table))
 }
 
 /// Reads a config that is already a JSON value.

@@ -79,7 +79,11 @@ impl Engine {
 
     /// Tool (index into the trace's) and freed tokens of each use that the row cleared.
     pub fn newly_cleared(&self) -> impl Iterator<Item = (u16, i64)> + '_ {
-        self.newly.iter().map(|&i| &self.history.uses[i as usize]).map(|u| (u.tool, u.saved))
+        let history = &self.history;
+        self.newly
+            .iter()
+            .map(|&i| (i as usize, &history.uses[i as usize]))
+            .map(|(i, u)| (u.tool, history.saved(u, history.now.state_of(i, u))))
     }
 
     /// The trace's uses that the row's request needs and misses, in order of need: fetched again by a re-fetch row, unmet at an original

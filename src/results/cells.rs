@@ -2,7 +2,7 @@
 
 use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
 use crate::replay::Totals;
-use crate::sweep::{ConfigRow, Derived, Knobs};
+use crate::sweep::{ConfigRow, Derived, Knobs, Point, read_back};
 
 /// A row's cells: the text of the column of that name, empty for not applicable; `None` where there is no such column.
 pub type Get<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -65,7 +65,19 @@ pub fn knobs(get: Get<'_>) -> Result<Knobs, CellError> {
     if policy == "clear_when_cold" {
         return Ok(Knobs::when_cold(number(get, "keep")?, names(&text(get, "exclude_tools")?)));
     }
-    let Some(trigger) = optional::<u64>(get, "trigger")? else {
+    let trigger = optional::<u64>(get, "trigger")?;
+    if policy != "clear_tool_uses_20250919" && policy != "none" {
+        let point = Point {
+            policy: None,
+            trigger,
+            keep: optional(get, "keep")?,
+            clear_at_least: optional(get, "clear_at_least")?,
+            exclude_tools: names(&get("exclude_tools").unwrap_or_default()),
+            params: get("params").unwrap_or_default(),
+        };
+        return Ok(read_back(&policy, point));
+    }
+    let Some(trigger) = trigger else {
         return Ok(Knobs { policy, ..Knobs::none() });
     };
     let trigger = match text(get, "trigger_type")?.as_str() {

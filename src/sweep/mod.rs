@@ -3,6 +3,7 @@
 mod auto;
 mod axes;
 mod grid;
+mod policies;
 mod refine;
 mod rows;
 mod run;
@@ -10,6 +11,7 @@ mod run;
 pub use auto::{Auto, Profile};
 pub use axes::{Axis, AxisError};
 pub use grid::{Axes, Grid};
+pub use policies::{AskError, PolicyAsk, config, read_back};
 pub use refine::refine;
 pub use rows::{ConfigRow, Derived, Knobs, Point};
 pub use run::{Block, Outcome, Transcript, Value, run};
