@@ -14,6 +14,7 @@ mod logs;
 mod manifest;
 mod models;
 pub mod output;
+mod policies;
 mod progress;
 mod read_report;
 mod recommend;
@@ -58,6 +59,7 @@ enum Command {
     Import(import::ImportArgs),
     Inspect(inspect::InspectArgs),
     Lint(lint::LintArgs),
+    Policies(policies::PoliciesArgs),
     Models(models::ModelsArgs),
 }
 
@@ -79,6 +81,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Command::Import(args) => import::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Lint(args) => lint::run(&args),
+        Command::Policies(args) => policies::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Models(args) => models::run(&args).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -48,7 +48,8 @@ pub fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     }
     let outcome = set
         .outcome(|totals| ask.objective.value(totals))
-        .with_context(|| format!("{shown}: holds no per_transcript.csv, which the choice is made from; sweep again"))?;
+        .with_context(|| format!("{shown}: holds no per_transcript.csv, which the choice is made from; sweep again"))?
+        .ours();
     if let Some(edit) = &ask.current {
         ensure!(
             outcome.rows.iter().any(|row| row.knobs.edit.as_ref() == Some(edit)),

@@ -14,6 +14,7 @@ use cleartune::sweep::Knobs;
 use cleartune::trace::Trace;
 
 use super::output;
+use super::policies::PolicyArgs;
 use super::settings::{ConfigArg, SettingsArgs};
 use super::source::SourceArgs;
 
@@ -38,6 +39,9 @@ pub struct ReplayArgs {
 
     #[command(flatten)]
     edit: EditArgs,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
 
     #[command(flatten)]
     settings: SettingsArgs,
@@ -154,6 +158,14 @@ impl EditArgs {
 pub fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let mut stated = args.settings.read(args.config.config.as_deref())?;
     stated.config.edit = args.edit.over(stated.config.edit);
+    if let Some(knobs) = args.policy.one()? {
+        ensure!(
+            stated.config.edit.is_none(),
+            "--policy: stands instead of the edit; leave out --config's edit and the flags of the edit, or write knobs after the name"
+        );
+        stated.config.edit.clone_from(&knobs.edit);
+        stated.policy = Some(knobs);
+    }
     let loaded = args.source.load()?;
     ensure!(!loaded.documents.is_empty(), "the sources hold no transcript to replay");
 
@@ -234,7 +246,9 @@ fn draw(
     };
     let trace = Trace::from_document(&documents[index])?;
     let (mut settings, _) = stated.settings_of(&trace)?;
-    let knobs = settings.edit.take().map_or_else(Knobs::none, Knobs::api);
+    let edit = settings.edit.take();
+    let knobs = stated.policy.clone().unwrap_or_else(|| edit.map_or_else(Knobs::none, Knobs::api));
+    settings.policy = None;
     let none = replay(&trace, &settings);
     let title = format!("transcript {}", trace.id);
     let view = ContextView {

@@ -8,7 +8,7 @@ use cleartune::ingest::RecordedClearing;
 use cleartune::policy::{self, Config, Settings};
 use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve_trace};
 use cleartune::report::{BillCheck, bill, by_session, recorded_bill, recorded_settings};
-use cleartune::sweep::Transcript;
+use cleartune::sweep::{Knobs, Transcript};
 use cleartune::trace::{Document, Trace};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -43,6 +43,8 @@ pub struct SettingsArgs {
 pub struct Stated {
     /// The config, with `--assume` and `--cache` on top.
     pub config: Config,
+    /// A policy instead of the config's edit.
+    pub policy: Option<Knobs>,
     /// Hash of the config file, for the manifest.
     pub config_sha256: Option<String>,
     overrides: Overrides,
@@ -114,7 +116,11 @@ impl Stated {
     /// # Errors
     /// The user named a model that is unknown.
     pub fn settings_of(&self, trace: &Trace) -> anyhow::Result<(Settings, ModelNote)> {
-        Ok(resolve_trace(&self.config, &self.overrides, trace, Catalogue::shipped())?)
+        let (mut settings, note) = resolve_trace(&self.config, &self.overrides, trace, Catalogue::shipped())?;
+        if let Some(knobs) = &self.policy {
+            knobs.apply(&mut settings);
+        }
+        Ok((settings, note))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `cleartune sweep`, and the main job.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use cleartune::price::ModelNote;
 use cleartune::replay::{Totals, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
 use cleartune::report::{self, Headline, RowFindings, answer, bill_line, csv, number};
-use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep};
+use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep, trap};
 use cleartune::trace::Trace;
 use serde_json::json;
 
@@ -24,6 +24,7 @@ use super::axes::AxesArgs;
 use super::decision::DecisionArgs;
 use super::manifest::{Manifest, manifest};
 use super::output::{self, OutputSet};
+use super::policies::PolicyArgs;
 use super::progress;
 use super::settings::{ConfigArg, SettingsArgs, Stated};
 use super::source::{Loaded, SourceArgs};
@@ -48,6 +49,9 @@ pub struct SweepArgs {
 
     #[command(flatten)]
     axes: AxesArgs,
+
+    #[command(flatten)]
+    policies: PolicyArgs,
 
     #[command(flatten)]
     decision: DecisionArgs,
@@ -100,6 +104,8 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         size <= MOST_CONFIGS,
         "the grid has {size} configs; write fewer values or larger steps for --trigger, --keep or --clear-at-least, at most {MOST_CONFIGS} configs"
     );
+    let (policies, unfit) = args.policies.configs(&axes)?;
+    unfit.iter().for_each(|line| eprintln!("{line}"));
     let mut grid = Grid::new(&axes, &auto, &further);
     for tool in unknown_tools(&grid, &transcripts) {
         eprintln!("{tool:?} is no tool of any transcript, so naming it changes nothing");
@@ -111,28 +117,33 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     if args.refine {
         pool.install(|| refine(&transcripts, &mut grid, &ask, &stop));
     }
+    // Behind the configs among which the choice is made.
+    let known: HashSet<Knobs> = grid.configs.iter().cloned().collect();
+    grid.configs.extend(policies.into_iter().filter(|config| !known.contains(config)));
     let outcome = pool.install(|| replay_all(&transcripts, &grid, &ask, &stop, &mut set))?;
     if outcome.transcripts_done < transcripts.len() {
         drop(set);
         return interrupted(&folder, &outcome, transcripts.len());
     }
 
-    let advice = pool.install(|| advise(args, ask, &loaded, &transcripts, &grid, &outcome, &stop));
+    let ours = outcome.ours();
+    let advice = pool.install(|| advise(args, ask, &loaded, &transcripts, &grid, &ours, &stop));
     if stop.load(Ordering::Relaxed) {
         drop(set);
         return interrupted(&folder, &outcome, transcripts.len());
     }
-    let findings = pool.install(|| findings_of(&outcome, advice.as_ref(), &transcripts));
+    let findings = pool.install(|| findings_of(&ours, advice.as_ref(), &transcripts));
     let bill = bill_of(&loaded, &transcripts, &stated)?;
-    let headline = headline(&loaded, &notes, &outcome, advice.as_ref(), bill);
+    let headline = headline(&loaded, &notes, &ours, advice.as_ref(), bill);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
     set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, advice.as_ref(), &findings))?;
-    for (name, png) in pictures(&headline, &transcripts, &outcome, advice.as_ref().map(|a| &a.decision))? {
+    for (name, png) in pictures(&headline, &transcripts, &ours, advice.as_ref().map(|a| &a.decision))? {
         set.write(name, &png)?;
     }
     // Last, so that a set is whole when its manifest is there.
     let asked = json!({
         "grid": args.axes.asked(),
+        "policies": args.policies.asked(),
         "refine": args.refine,
         "choice": args.decision.asked()?,
         "logs": args.source.log.asked(),
@@ -144,9 +155,14 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     // A set that is complete makes what an interrupted run left behind stale.
     let _ = std::fs::remove_file(folder.join("sweep.partial.csv"));
 
-    output::stdout(answer(&headline, &outcome, advice.as_ref()).as_bytes())?;
+    output::stdout(answer(&headline, &ours, advice.as_ref()).as_bytes())?;
     if let Some(said) = report::findings_of_answer(&findings) {
         output::stdout(format!("\n{said}").as_bytes())?;
+    }
+    if args.policies.any() {
+        let best = report::best_of_each(&outcome);
+        let traps = pool.install(|| best.iter().map(|&i| trap(&outcome.rows[i].knobs, &transcripts)).collect::<Vec<_>>());
+        output::stdout(format!("\n{}", report::policies_table(&outcome, &best, &traps)).as_bytes())?;
     }
     output::stdout(format!("\nThe whole grid and four pictures are in {}\n", folder.display()).as_bytes())?;
     Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })

@@ -65,6 +65,18 @@ impl Engine {
         found
     }
 
+    /// Whether a remembered rule of the policy would fire again at what stands in the prompt of the row that was just given, by its size.
+    pub fn fires_again(&self, settings: &Settings) -> bool {
+        let history = &self.history;
+        let edited_tokens = Some(history.prompt_tokens());
+        self.plan.policy.rules.iter().enumerate().any(|(number, rule)| {
+            let Rule::Clear(clear) = rule else { return false };
+            let view =
+                View { history, clear, number, pause: Pause::default(), window: settings.context_window, edited_tokens, superseded: &[] };
+            clear.memory == Memory::Sticky && !clear.when.is_empty() && fires(clear, &view)
+        })
+    }
+
     /// Clearable uses of the history, those without a result included: what a trigger of `tool_uses` looks at.
     pub fn clearable_uses(&self) -> u64 {
         self.history.clearable_uses.first().copied().unwrap_or(0)

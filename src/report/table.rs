@@ -17,7 +17,7 @@ pub fn replay_table(report: &Report, all: bool) -> String {
     let long = !all && report.requests.len() > PLAIN_ROWS;
     let mut left_out = 0_u64;
     for (i, row) in report.requests.iter().enumerate() {
-        let quiet = row.newly_cleared == 0 && row.refetched == 0 && row.lost + row.unmet == 0;
+        let quiet = !row.is_clear_event() && row.kind == RowKind::Original && row.refetched == 0 && row.lost + row.unmet == 0;
         if long && quiet && i != 0 && i + 1 != report.requests.len() {
             left_out += 1;
             continue;
@@ -61,12 +61,16 @@ pub fn replay_table(report: &Report, all: bool) -> String {
 
 fn cells(row: &Row) -> [String; 10] {
     let blank = |n: u64| if n == 0 { String::new() } else { short(n as f64) };
-    let mark = if row.kind == RowKind::Refetch { "+" } else { "" };
+    let mark = match row.kind {
+        RowKind::Original => "",
+        RowKind::Refetch => "+",
+        RowKind::Compact => "*",
+    };
     [
         format!("{}{mark}", row.request),
         row.prompt_tokens.to_string(),
         blank(row.cleared_uses),
-        if row.newly_cleared == 0 { String::new() } else { short(row.freed_tokens as f64) },
+        if row.is_clear_event() { short(row.freed_tokens as f64) } else { String::new() },
         row.cache_read.to_string(),
         row.cache_write.to_string(),
         blank(row.invalidated_tokens),

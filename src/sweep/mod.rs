@@ -7,6 +7,7 @@ mod policies;
 mod refine;
 mod rows;
 mod run;
+mod traps;
 
 pub use auto::{Auto, Profile};
 pub use axes::{Axis, AxisError};
@@ -15,3 +16,4 @@ pub use policies::{AskError, PolicyAsk, config, read_back};
 pub use refine::refine;
 pub use rows::{ConfigRow, Derived, Knobs, Point};
 pub use run::{Block, Outcome, Transcript, Value, run};
+pub use traps::{Trap, trap};

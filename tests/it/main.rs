@@ -20,6 +20,7 @@ mod lint;
 mod models;
 mod natural;
 mod needs_truth;
+mod policies;
 mod prices;
 mod profile_doc;
 mod random;

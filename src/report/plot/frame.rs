@@ -236,10 +236,11 @@ pub(super) fn trigger_words(trigger: Trigger) -> String {
 /// A config's name: its three numbers, then what else differs from the API's defaults.
 pub(super) fn config_words(knobs: &Knobs) -> Vec<String> {
     let Some(edit) = &knobs.edit else {
-        return match knobs.keep() {
-            Some(keep) => vec![knobs.policy.clone(), format!("keep {keep}")],
-            None => vec!["no clearing".to_owned()],
-        };
+        if knobs.is_none() {
+            return vec!["no clearing".to_owned()];
+        }
+        let words = crate::report::knob_words(knobs).replace(';', " \u{b7} ").replace('=', " ");
+        return [knobs.policy.clone(), words].into_iter().filter(|line| !line.is_empty()).collect();
     };
     let mut lines = vec![format!(
         "trigger {} \u{b7} keep {} \u{b7} clear_at_least {}",

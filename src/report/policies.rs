@@ -1,0 +1,116 @@
+//! The policies of a sweep side by side, and the list of those with a name.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::answer::wrap;
+use super::number::{percent, short, usd};
+use crate::policy::named::{Named, spelled};
+use crate::sweep::{Knobs, Outcome, Trap};
+
+/// The best row of each policy, in the order in which the policies first stand in the rows.
+pub fn best_of_each(outcome: &Outcome) -> Vec<usize> {
+    let totals: Vec<f64> = (0..outcome.rows.len()).map(|i| (0..outcome.transcripts_done).map(|t| outcome.values(t)[i]).sum()).collect();
+    let mut best: Vec<usize> = Vec::new();
+    for (i, row) in outcome.rows.iter().enumerate() {
+        match best.iter_mut().find(|at| outcome.rows[**at].knobs.policy == row.knobs.policy) {
+            Some(at) if totals[i] < totals[*at] => *at = i,
+            Some(_) => {}
+            None => best.push(i),
+        }
+    }
+    best
+}
+
+/// The knobs of a config in one line, `trigger=100k;keep=3`; empty where it has none.
+pub fn knob_words(knobs: &Knobs) -> String {
+    let mut words = Vec::new();
+    if let Some(trigger) = knobs.trigger() {
+        words.push(format!(
+            "{}={}",
+            if trigger.type_name() == "tool_uses" { "trigger (uses)" } else { "trigger" },
+            short(trigger.value() as f64)
+        ));
+    }
+    words.extend(knobs.keep().map(|keep| format!("keep={keep}")));
+    words.extend(knobs.clear_at_least().filter(|&n| n > 0).map(|n| format!("clear_at_least={}", short(n as f64))));
+    words.extend(knobs.excluded().filter(|tools| !tools.is_empty()).map(|_| format!("exclude_tools={}", knobs.exclude_tools())));
+    words.extend((!knobs.params().is_empty()).then(|| knobs.params().to_owned()));
+    words.join(";")
+}
+
+/// One line a policy, its best row, within 80 columns; `traps`: what each runs into, one a row of `best`.
+pub fn policies_table(outcome: &Outcome, best: &[usize], traps: &[Option<Trap>]) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{:<24} {:>8} {:>8} {:>6} {:>6} {:>5} {:>5} {:>9}",
+        "policy", "cost", "vs none", "clears", "fetch", "lost", "peak", "trap"
+    );
+    let none = outcome.rows.iter().find(|row| row.knobs.is_none()).map_or(0.0, |row| row.totals.cost_usd);
+    for (&i, trap) in best.iter().zip(traps) {
+        let (row, t) = (&outcome.rows[i], &outcome.rows[i].totals);
+        let name: String = row.knobs.policy.chars().take(24).collect();
+        let against = if row.knobs.is_none() || none <= 0.0 {
+            String::new()
+        } else {
+            let text = percent(t.cost_usd / none - 1.0);
+            if text.starts_with('-') { text } else { format!("+{text}") }
+        };
+        let blank = |n: u64| if n == 0 { String::new() } else { short(n as f64) };
+        let line = format!(
+            "{name:<24} {:>8} {against:>8} {:>6} {:>6} {:>5} {:>5} {:>9}",
+            usd(t.cost_usd),
+            blank(t.clear_events),
+            blank(t.refetches),
+            blank(t.lost_needs + t.unmet_needs),
+            short(t.peak_prompt_tokens as f64),
+            trap.map_or("", Trap::name)
+        );
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    let notes = "clears: clear events; fetch: results fetched again; lost: needs of results that are gone or not fetched again, \
+                 whose cost does not stand in dollars.";
+    let _ = writeln!(out, "{}", wrap(notes, 80).join("\n"));
+    for trap in Trap::ALL.into_iter().filter(|trap| traps.contains(&Some(*trap))) {
+        let _ = writeln!(out, "{}: {}.", trap.name(), trap.about());
+    }
+    let several = best.iter().filter(|&&i| {
+        let policy = &outcome.rows[i].knobs.policy;
+        outcome.rows.iter().filter(|row| row.knobs.policy == *policy).count() > 1
+    });
+    let words: Vec<String> =
+        several.map(|&i| format!("{} ({})", outcome.rows[i].knobs.policy, knob_words(&outcome.rows[i].knobs).replace(';', ", "))).collect();
+    if !words.is_empty() {
+        let _ = writeln!(out, "{}", wrap(&format!("Shown at their best: {}.", words.join("; ")), 80).join("\n"));
+    }
+    out
+}
+
+/// The named policies for people, within 80 columns.
+pub fn named_table(all: &[Named]) -> String {
+    let mut out = String::new();
+    for named in all {
+        let mark = if named.unverified { " †" } else { "" };
+        let knobs: Vec<String> = named.knobs.iter().map(|knob| format!("{}={}", knob.name, spelled(&knob.default))).collect();
+        let _ = writeln!(out, "{}{mark}", named.name);
+        let knobs = if knobs.is_empty() { "none".to_owned() } else { knobs.join(", ") };
+        for text in [named.about.clone(), format!("knobs: {knobs}"), format!("source: {}", named.source)] {
+            for line in wrap(&text, 76) {
+                let _ = writeln!(out, "    {line}");
+            }
+        }
+    }
+    let _ = writeln!(out, "\n† read in documentation or by third parties, not in the released package");
+    out
+}
+
+/// The named policies for programs.
+pub fn named_json(all: &[Named]) -> Value {
+    let one = |named: &Named| {
+        let knobs: Vec<Value> = named.knobs.iter().map(|knob| json!({"name": knob.name, "default": knob.default})).collect();
+        json!({"name": named.name, "about": named.about, "source": named.source, "unverified": named.unverified, "knobs": knobs})
+    };
+    json!({"schema": "cleartune.policies/1", "policies": all.iter().map(one).collect::<Vec<_>>()})
+}
