@@ -2,9 +2,13 @@
 //!
 //! Two prefixes are the same if they hold the same blocks in the same state. As every prompt of a replay is a part of one
 //! growing history, a prefix is a path in a tree: at each block that is there, whole, trimmed or cleared. Its node *is* the
-//! content, so that comparing prefixes is comparing node numbers, exactly and without hashing.
+//! content, so that comparing prefixes is comparing node numbers, exactly. A block that is missing has no node: the next one that is
+//! there hangs on the node before it.
+
+use std::collections::HashMap;
 
 use super::history::{Edited, History};
+use crate::policy::space::State;
 use crate::policy::{Cache, CacheMode};
 use crate::trace::NONE;
 
@@ -13,11 +17,19 @@ use crate::trace::NONE;
 struct Node {
     /// The contents one block longer: that block whole, trimmed, and cleared.
     next: [u32; 3],
+    /// The block of the history behind its last one.
+    end: u32,
     tokens: u64,
     /// Whether an entry for this content is held, and since when, for how long.
     held: bool,
     last_used: i64,
     ttl: i64,
+}
+
+impl Node {
+    fn new(end: u32, tokens: u64) -> Self {
+        Self { next: [NONE; 3], end, tokens, held: false, last_used: 0, ttl: 0 }
+    }
 }
 
 /// When a request reads and writes.
@@ -33,6 +45,8 @@ pub(super) struct When {
 #[derive(Debug, Default)]
 pub(super) struct PromptCache {
     nodes: Vec<Node>,
+    /// Contents longer by a block before which others of the history are missing, by node, that block and its state.
+    over_gaps: HashMap<(u32, u32, State), u32>,
     /// By model: the node of the base. Caches are kept per model, so what one model sees is another content to the next.
     roots: Vec<u32>,
     /// Nodes that hold, or held, an entry.
@@ -52,7 +66,8 @@ impl PromptCache {
     pub fn reset(&mut self, base_tokens: u64, gaps: bool) {
         self.gaps = gaps;
         self.nodes.clear();
-        self.nodes.push(Node { next: [NONE; 3], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
+        self.nodes.push(Node::new(0, base_tokens));
+        self.over_gaps.clear();
         self.roots.clear();
         self.roots.push(0);
         self.entries.clear();
@@ -65,7 +80,7 @@ impl PromptCache {
         let base_tokens = self.nodes[0].tokens;
         while self.roots.len() <= usize::from(model) {
             self.roots.push(self.nodes.len() as u32);
-            self.nodes.push(Node { next: [NONE; 3], tokens: base_tokens, held: false, last_used: 0, ttl: 0 });
+            self.nodes.push(Node::new(0, base_tokens));
         }
         let root = self.roots[usize::from(model)];
         if self.path[0] != root {
@@ -121,20 +136,28 @@ impl PromptCache {
         for &end in &history.position_ends[from..] {
             for b in block..end as usize {
                 let Some((state, tokens)) = history.shown(b, edited) else { continue };
-                let next = self.nodes[node as usize].next[state as usize];
-                node = if next == NONE { self.grow(node, state as usize, tokens) } else { next };
+                node = self.longer(node, b as u32, state, tokens);
             }
             block = end as usize;
             nodes_at.push(node);
         }
     }
 
-    fn grow(&mut self, from: u32, state: usize, tokens: u32) -> u32 {
-        let next = self.nodes.len() as u32;
-        let tokens = self.nodes[from as usize].tokens + u64::from(tokens);
-        self.nodes[from as usize].next[state] = next;
-        self.nodes.push(Node { next: [NONE; 3], tokens, held: false, last_used: 0, ttl: 0 });
-        next
+    /// The content of `node` and block `block` in that state behind it.
+    fn longer(&mut self, node: u32, block: u32, state: State, tokens: u32) -> u32 {
+        let Node { next, end, tokens: before, .. } = self.nodes[node as usize];
+        let known = if end == block { next[state as usize] } else { self.over_gaps.get(&(node, block, state)).copied().unwrap_or(NONE) };
+        if known != NONE {
+            return known;
+        }
+        let new = self.nodes.len() as u32;
+        if end == block {
+            self.nodes[node as usize].next[state as usize] = new;
+        } else {
+            self.over_gaps.insert((node, block, state), new);
+        }
+        self.nodes.push(Node::new(block + 1, before + u64::from(tokens)));
+        new
     }
 
     /// Marks the breakpoints of the prompt that was followed: last position first.

@@ -430,9 +430,9 @@ fn objective_bounds_and_prices_reach_the_answer() {
     let json = |name: &str| fs::read_to_string(folder.0.join(name).join("per_transcript.csv")).unwrap();
     assert!(
         json("priced").starts_with("transcript,")
-            && json("priced").lines().next().unwrap().ends_with("first_overflow,refetch_usd,refetch_seconds")
+            && json("priced").lines().next().unwrap().ends_with("first_overflow,refetch_usd,refetch_seconds,params")
     );
-    assert!(json("plain").lines().next().unwrap().ends_with("first_overflow"));
+    assert!(json("plain").lines().next().unwrap().ends_with("first_overflow,params"));
     for (args, says) in [
         (&["--lost-need-cost=-1"][..], "0 or more"),
         (&["--lost-need-cost", "1", "--objective", "peak"], "goes with --objective cost"),

@@ -100,7 +100,7 @@ fn the_head_of_sweep_csv_is_fixed() {
          refetches,costly_refetches,lost_needs,unmet_needs,clear_events,cleared_uses,freed_tokens,cache_invalidations,\
          invalidated_tokens,prompt_tokens,cache_read_tokens,cache_write_tokens,uncached_tokens,output_tokens,peak_prompt_tokens,\
          cost_usd,overflowed_transcripts,cost_vs_none,freed_tokens_per_invalidated_token,refetches_per_100_requests,\
-         clear_events_per_100_requests,rewrite_factor,cache_read_share"
+         clear_events_per_100_requests,rewrite_factor,cache_read_share,params"
     );
     let none = lines.next().unwrap();
     assert!(none.starts_with("none,,,,,,,1,"), "an empty cell is not applicable: {none}");
