@@ -19,6 +19,7 @@
 pub mod compare;
 pub mod decide;
 pub mod findings;
+pub mod hindsight;
 pub mod ingest;
 pub mod policy;
 pub mod price;

@@ -2,6 +2,8 @@
 //!
 //! A policy that agents run is a point here. The API's edit is one too ([`Policy::of_edit`]), under every reading of [`Assume`].
 
+use std::sync::Arc;
+
 use super::{Assume, ClearToolInputs, ClearToolUses, KeepCounts, Memory, Selection, Trigger, TriggerCmp};
 
 /// More rules than this in one policy are refused.
@@ -55,7 +57,18 @@ pub enum Rule {
         /// Tokens of the summary, written as output and kept in the prompt.
         summary_tokens: u32,
     },
+    /// Clears what is listed, request by request, of one trace; remembered.
+    Schedule {
+        /// What goes when.
+        schedule: Schedule,
+        /// How far.
+        to: State,
+    },
 }
+
+/// What is cleared when, of one trace: the request's index, and the uses, by their index in the trace, whose newest copies go then. The
+/// requests stand in order, each at most once.
+pub type Schedule = Arc<[(u32, Vec<u32>)]>;
 
 /// Takes results out of the prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -215,6 +228,11 @@ impl Policy {
         let protect = Protect { newest: vec![Tail::Uses(keep.into())], exclude_tools, ..Protect::default() };
         let rule = Clear { when: vec![vec![cold]], protect, memory: Memory::Sticky, to: State::Cleared, ..Clear::default() };
         Self { rules: vec![Rule::Clear(rule)], ..Self::default() }
+    }
+
+    /// A schedule and nothing else, by which uses are reduced to `to`.
+    pub fn of_schedule(schedule: Schedule, to: State) -> Self {
+        Self { rules: vec![Rule::Schedule { schedule, to }], ..Self::default() }
     }
 
     /// The rules that take results.

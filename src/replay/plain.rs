@@ -25,9 +25,13 @@ pub struct Engine {
     taken: Vec<u32>,
     /// Trace uses that are missing in the prompt and can be fetched again, in order of need.
     pub(super) missing: Vec<u32>,
+    /// Results that the request saw head and tail of, and no more, as they arrived.
+    previews: u64,
     /// The request at which each trace use was last looked at as a need, so that each counts once.
     looked_at: Vec<u32>,
     looks: u32,
+    /// Index of the request for which nothing was selected yet.
+    request: Option<u32>,
     /// What a rule may know of the time since the request before; nothing has passed any more once a prompt was selected.
     pub(super) pause: Pause,
     /// Trace uses that are needed, missing and gone for good.
@@ -52,7 +56,12 @@ impl Engine {
     }
 
     /// As [`Engine::run`], with a look at the engine after each row; see [`explain`](super::explain).
-    pub fn watch(&mut self, trace: &Trace, settings: &Settings, mut sink: impl FnMut(&Row, &Self)) -> Totals {
+    pub fn watch(&mut self, trace: &Trace, settings: &Settings, sink: impl FnMut(&Row, &Self)) -> Totals {
+        self.watch_first(trace, trace.requests.len(), settings, sink)
+    }
+
+    /// As [`Engine::watch`], of the first `requests` requests alone.
+    pub fn watch_first(&mut self, trace: &Trace, requests: usize, settings: &Settings, mut sink: impl FnMut(&Row, &Self)) -> Totals {
         let mut totals = Totals::default();
         let mut out = |row: &Row, engine: &Self| {
             totals.add(row, settings.context_window);
@@ -69,7 +78,8 @@ impl Engine {
         self.looked_at.resize(trace.uses.len(), 0);
         self.looks = 0;
 
-        for (index, request) in trace.requests.iter().enumerate() {
+        for (index, request) in trace.requests.iter().enumerate().take(requests) {
+            self.request = Some(index as u32);
             // 1. Append the input.
             self.append(trace, plan, settings, request.input, request.output);
             let before = index.checked_sub(1).map(|before| &trace.requests[before]);
@@ -118,7 +128,7 @@ impl Engine {
                 self.append_copies(trace, plan, settings);
             };
             // 4. Account the request, then append its output.
-            let mut row = Row { lost, unmet, ..new_row(RowKind::Original) };
+            let mut row = Row { lost, unmet, previews: self.previews, ..new_row(RowKind::Original) };
             row.output_tokens = trace.tokens[request.output as usize..request.end as usize].iter().map(|&t| u64::from(t)).sum();
             self.account(trace, request, settings, &mut row);
             out(&row, self);
@@ -184,6 +194,15 @@ impl Engine {
                         self.history.drop_thinking(*keep);
                     }
                 }
+                Rule::Schedule { schedule, to } => {
+                    let at = self.request.and_then(|now| schedule.binary_search_by_key(&now, |&(request, _)| request).ok());
+                    for &origin in at.map_or(&[][..], |at| &schedule[at].1) {
+                        if let Some(state) = self.history.now.uses.get_mut(self.history.newest[origin as usize] as usize) {
+                            *state = (*state).max(*to);
+                            sized = false;
+                        }
+                    }
+                }
                 Rule::Compact { trigger, summary_tokens } => {
                     if self.history.tokens_of(&self.history.now) > *trigger {
                         return Some((number, *summary_tokens));
@@ -192,6 +211,7 @@ impl Engine {
             }
         }
         self.pause = Pause::default();
+        self.request = None;
         None
     }
 
@@ -218,6 +238,7 @@ impl Engine {
     fn look_at_needs(&mut self, trace: &Trace, request: &Request) -> u64 {
         self.missing.clear();
         self.lost.clear();
+        self.previews = 0;
         self.looks += 1;
         let listed = trace.needs[request.needs as usize..request.needs_end as usize].iter().copied();
         // Then those whose results its own input brings: one that is cleared on arrival was never seen.
@@ -233,6 +254,7 @@ impl Engine {
             let state = self.history.now.state_of(newest as usize, use_);
             // What arrives is seen by the request that brings it, if not whole then its head and tail, or by the one that compacts.
             let seen = arrives && (state == State::Trimmed || use_.result_block < self.history.now.history_from);
+            self.previews += u64::from(arrives && state == State::Trimmed);
             if state == State::Whole || seen {
                 continue;
             }
@@ -270,6 +292,8 @@ impl Engine {
                     self.newly.push(i as u32);
                     row.newly_cleared += 1;
                     row.freed_tokens += saved;
+                } else {
+                    row.given_back += 1;
                 }
                 history.saved_tokens += saved;
                 history.cleared_uses += u64::from(was == State::Whole);

@@ -44,7 +44,11 @@ impl Plan {
             Rule::Clear(clear) => clear.protect.keep_counts.unwrap_or(assume.keep_counts),
             _ => KeepCounts::default(),
         };
-        let removes = policy.clears().any(|clear| clear.to == State::Removed);
+        let removes = policy.rules.iter().any(|rule| match rule {
+            Rule::Clear(clear) => clear.to == State::Removed,
+            Rule::Schedule { to, .. } => *to == State::Removed,
+            Rule::ClearThinking { .. } | Rule::Compact { .. } => false,
+        });
         Self {
             clearable: trace.tools.iter().map(|tool| clearable(&tool.name)).collect(),
             input_cleared: trace.tools.iter().map(|tool| policy.clear_tool_inputs.covers(&tool.name)).collect(),
@@ -53,7 +57,7 @@ impl Plan {
             cleared_input_tokens: policy.cleared_input_tokens.unwrap_or(assume.cleared_input_tokens),
             tiny_result_bytes: policy.tiny_result_bytes.unwrap_or(assume.tiny_result_bytes),
             removes,
-            drops: removes || policy.rules.iter().any(|rule| !matches!(rule, Rule::Clear(_))),
+            drops: removes || policy.rules.iter().any(|rule| matches!(rule, Rule::ClearThinking { .. } | Rule::Compact { .. })),
             remembers: policy.clears().any(|clear| clear.memory == Memory::Sticky),
             recomputes: policy.clears().any(|clear| clear.memory == Memory::Stateless),
             policy: Arc::clone(&shared),

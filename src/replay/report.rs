@@ -74,6 +74,12 @@ pub struct Row {
     /// Tokens that went with thinking that was dropped, or with a compaction; a part of `freed_tokens`.
     #[serde(skip)]
     pub dropped_tokens: u64,
+    /// Uses of which more stands in this prompt than in the one before.
+    #[serde(skip)]
+    pub given_back: u64,
+    /// Results of which the request saw head and tail and no more as they arrived; on the row that is no re-fetch.
+    #[serde(skip)]
+    pub previews: u64,
 }
 
 impl Row {
@@ -133,6 +139,12 @@ pub struct Totals {
     /// Requests that write a summary; a part of `requests`.
     #[serde(skip)]
     pub compactions: u64,
+    /// Uses of which more stood in a prompt than in the one before, summed.
+    #[serde(skip)]
+    pub given_back: u64,
+    /// Results of which no request saw more than head and tail as they arrived.
+    #[serde(skip)]
+    pub previews: u64,
 }
 
 impl Totals {
@@ -159,6 +171,8 @@ impl Totals {
         self.refetch_usd += other.refetch_usd;
         self.refetch_seconds += other.refetch_seconds;
         self.compactions += other.compactions;
+        self.given_back += other.given_back;
+        self.previews += other.previews;
     }
 
     /// Adds one row. `window`: the context window in tokens.
@@ -184,6 +198,8 @@ impl Totals {
         self.refetch_usd += row.refetch_usd;
         self.refetch_seconds += row.refetch_seconds;
         self.compactions += u64::from(row.kind == RowKind::Compact);
+        self.given_back += row.given_back;
+        self.previews += row.previews;
         if self.first_overflow.is_none() && window.is_some_and(|w| row.prompt_tokens + row.output_tokens > w) {
             self.first_overflow = Some(row.request);
         }

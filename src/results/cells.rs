@@ -113,6 +113,8 @@ pub fn totals(get: Get<'_>) -> Result<Totals, CellError> {
         return Err(error("freed_tokens", format!("is {freed_tokens}, more than any log holds; was the file edited?")));
     }
     Ok(Totals {
+        given_back: 0,
+        previews: 0,
         requests,
         refetch_requests,
         refetches: n("refetches")?,

@@ -377,7 +377,7 @@ fn the_edit_spelled_as_rules_is_the_edit() {
 }
 
 /// The named policies with their defaults, and with thresholds at which small transcripts fire.
-fn every_policy() -> Vec<(String, Settings)> {
+pub fn every_policy() -> Vec<(String, Settings)> {
     let mut all = Vec::new();
     for named in named::all() {
         let small = |knob: &named::Knob| {
