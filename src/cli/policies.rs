@@ -82,6 +82,11 @@ impl PolicyArgs {
             let mut parts = text.split(',').map(str::trim);
             let name = parts.next().unwrap_or_default();
             let stated: Vec<&str> = parts.collect();
+            if matches!(name, "oracle" | "bound") {
+                // They stand in every sweep.
+                anyhow::ensure!(stated.is_empty(), "--policy {name}: takes no knobs");
+                continue;
+            }
             if name == "all" {
                 anyhow::ensure!(stated.is_empty(), "--policy all: takes no knobs; name the policy that has them");
                 for named in named::all() {
@@ -107,6 +112,13 @@ impl PolicyArgs {
     /// # Errors
     /// As [`Self::asks`]; there are several, or a knob has several values.
     pub fn one(&self) -> anyhow::Result<Option<Knobs>> {
+        if let [name] = self.policy.as_slice() {
+            match name.trim() {
+                "oracle" => return Ok(Some(Knobs::oracle())),
+                "bound" => bail!("--policy bound: is a number and nothing that can be replayed; sweep has it beside every policy"),
+                _ => {}
+            }
+        }
         let configs: Vec<Knobs> = self.asks()?.iter().map(PolicyAsk::configs).collect::<Result<Vec<_>, _>>()?.concat();
         match configs.as_slice() {
             [] => Ok(None),

@@ -9,7 +9,7 @@ use cleartune::decide::sensitivity::Standing;
 use cleartune::decide::{self, Advice};
 use cleartune::findings::{Finding, Id, Severity};
 use cleartune::policy::ClearToolUses;
-use cleartune::report::{Headline, RowFindings, answer, findings_of_answer};
+use cleartune::report::{Headline, Hindsights, RowFindings, answer, findings_of_answer};
 use serde_json::Value;
 
 use super::decision::DecisionArgs;
@@ -69,7 +69,13 @@ pub fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     let known = same.is_some();
     let sensitivity = same.and_then(|a| a["sensitivity"].as_array()).map_or_else(Vec::new, |all| all.iter().filter_map(standing).collect());
     let paste = (decision.verdict.clears()).then(|| outcome.rows[decision.row].knobs.edit.as_ref().map(ClearToolUses::to_json)).flatten();
-    let headline = Headline { source: results::name(&args.results), prices: prices(set.manifest.as_ref()), paste, ..Headline::default() };
+    let headline = Headline {
+        source: results::name(&args.results),
+        prices: prices(set.manifest.as_ref()),
+        paste,
+        hindsight: Hindsights::of(&set.rows),
+        ..Headline::default()
+    };
     let advice = Advice { ask, decision, importance, by_kind: None, sensitivity, sessions_per_day: args.decision.sessions_per_day() };
     output::stdout(answer(&headline, &outcome, Some(&advice)).as_bytes())?;
     let found: Vec<RowFindings> = if known { set.findings.iter().filter_map(row_findings).collect() } else { Vec::new() };

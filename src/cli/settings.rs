@@ -1,14 +1,17 @@
 //! Flags and files that say under what a transcript is replayed, for every command that replays.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use cleartune::hindsight::oracle;
 use cleartune::ingest::RecordedClearing;
 use cleartune::policy::{self, Config, Settings};
 use cleartune::price::{Catalogue, ModelNote, Overrides, PricePatch, Window, parse_ttl, resolve_trace};
+use cleartune::replay::plain;
 use cleartune::report::{BillCheck, bill, by_session, recorded_bill, recorded_settings};
-use cleartune::sweep::{Knobs, Transcript};
+use cleartune::sweep::{Hindsight, Knobs, Transcript};
 use cleartune::trace::{Document, Trace};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -119,6 +122,10 @@ impl Stated {
         let (mut settings, note) = resolve_trace(&self.config, &self.overrides, trace, Catalogue::shipped())?;
         if let Some(knobs) = &self.policy {
             knobs.apply(&mut settings);
+            if knobs.hindsight() == Some(Hindsight::Oracle) {
+                let found = oracle(&mut plain::Engine::default(), trace, &settings);
+                settings.policy = Some(Arc::new(found.policy()));
+            }
         }
         Ok((settings, note))
     }

@@ -15,7 +15,7 @@ use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
 use cleartune::replay::{Totals, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
-use cleartune::report::{self, Headline, RowFindings, answer, bill_line, csv, number};
+use cleartune::report::{self, Headline, Hindsights, RowFindings, answer, bill_line, csv, number};
 use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep, trap};
 use cleartune::trace::Trace;
 use serde_json::json;
@@ -120,6 +120,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     // Behind the configs among which the choice is made.
     let known: HashSet<Knobs> = grid.configs.iter().cloned().collect();
     grid.configs.extend(policies.into_iter().filter(|config| !known.contains(config)));
+    grid.configs.extend(Knobs::all_hindsight(&grid.configs, &stated.config.assume));
     let outcome = pool.install(|| replay_all(&transcripts, &grid, &ask, &stop, &mut set))?;
     if outcome.transcripts_done < transcripts.len() {
         drop(set);
@@ -134,11 +135,22 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     }
     let findings = pool.install(|| findings_of(&ours, advice.as_ref(), &transcripts));
     let bill = bill_of(&loaded, &transcripts, &stated)?;
-    let headline = headline(&loaded, &notes, &ours, advice.as_ref(), bill);
+    let mut headline = headline(&loaded, &notes, &ours, advice.as_ref(), bill);
+    headline.hindsight = Hindsights::of(&outcome.rows);
     set.write("sweep.csv", &csv::sweep(&outcome.rows))?;
     set.write("sweep.json", &report::json::sweep(env!("CARGO_PKG_VERSION"), &outcome, advice.as_ref(), &findings))?;
     for (name, png) in pictures(&headline, &transcripts, &ours, advice.as_ref().map(|a| &a.decision))? {
         set.write(name, &png)?;
+    }
+    let best = report::best_of_each(&outcome);
+    let side_by_side = args.policies.any().then(|| {
+        let traps = pool.install(|| best.iter().map(|&i| trap(&outcome.rows[i].knobs, &transcripts)).collect::<Vec<_>>());
+        (report::policies_table(&outcome, &best, &traps), traps)
+    });
+    if let Some((_, traps)) = &side_by_side {
+        let title = picture_title(&headline, transcripts.len());
+        let view = plot::PoliciesView { title: &title, rows: &outcome.rows, best: &best, traps };
+        set.write("policies.png", &plot::policies(&view)?)?;
     }
     // Last, so that a set is whole when its manifest is there.
     let asked = json!({
@@ -159,12 +171,11 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     if let Some(said) = report::findings_of_answer(&findings) {
         output::stdout(format!("\n{said}").as_bytes())?;
     }
-    if args.policies.any() {
-        let best = report::best_of_each(&outcome);
-        let traps = pool.install(|| best.iter().map(|&i| trap(&outcome.rows[i].knobs, &transcripts)).collect::<Vec<_>>());
-        output::stdout(format!("\n{}", report::policies_table(&outcome, &best, &traps)).as_bytes())?;
+    if let Some((table, _)) = &side_by_side {
+        output::stdout(format!("\n{table}").as_bytes())?;
     }
-    output::stdout(format!("\nThe whole grid and four pictures are in {}\n", folder.display()).as_bytes())?;
+    let many = if side_by_side.is_some() { "five" } else { "four" };
+    output::stdout(format!("\nThe whole grid and {many} pictures are in {}\n", folder.display()).as_bytes())?;
     Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
@@ -369,6 +380,7 @@ fn headline(loaded: &Loaded, notes: &[ModelNote], outcome: &Outcome, advice: Opt
             format!("{}{}{share}", note[..1].to_uppercase(), &note[1..])
         }),
         bill,
+        hindsight: None,
         paste: advice
             .map(|advice| &advice.decision)
             .filter(|d| d.verdict.clears() && d.verdict != Verdict::ClearWhenCold)
@@ -385,6 +397,10 @@ fn price_label(note: &ModelNote) -> String {
     }
 }
 
+fn picture_title(headline: &Headline, transcripts: usize) -> String {
+    format!("{} · {} · prices of {}", headline.source, number::count(transcripts as u64, "transcript"), headline.prices)
+}
+
 /// The four pictures of a sweep, by file name.
 fn pictures(
     headline: &Headline,
@@ -392,9 +408,10 @@ fn pictures(
     outcome: &Outcome,
     choice: Option<&Decision>,
 ) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
-    let title = format!("{} · {} · prices of {}", headline.source, number::count(transcripts.len() as u64, "transcript"), headline.prices);
+    let title = picture_title(headline, transcripts.len());
     let front = decide::freed_against_refetches(&outcome.rows);
-    let view = SweepView { title: &title, rows: &outcome.rows, chosen: choice.map(|c| c.row), front: &front };
+    let view =
+        SweepView { title: &title, rows: &outcome.rows, chosen: choice.map(|c| c.row), front: &front, hindsight: headline.hindsight };
     let mut all = vec![
         ("tradeoff.png", plot::tradeoff(&view)?),
         ("cost_heat_map.png", plot::heat_maps(&view)?),

@@ -174,8 +174,9 @@ pub(super) fn matched(base: &ResultSet, head: &ResultSet, wanted: &Rows) -> (Vec
         }
     };
     match wanted {
-        Rows::All => each(&|_| true),
-        Rows::Matching(selection) => each(&|knobs| selection.holds(knobs)),
+        // What hindsight could reach is no config.
+        Rows::All => each(&|knobs| knobs.hindsight().is_none()),
+        Rows::Matching(selection) => each(&|knobs| knobs.hindsight().is_none() && selection.holds(knobs)),
         Rows::Usual => {
             let at = |places: &HashMap<Knobs, usize>, knobs: &Knobs| places.get(&same(knobs)).copied();
             match (current(base), current(head)) {

@@ -3,7 +3,7 @@
 //! The proof stands in `docs/policies.md`; its steps are named there as here.
 
 use super::Reach;
-use super::cuts::{self, Item};
+use super::cuts::{self, Event, Item};
 use super::steps::{Seen, Step, results, steps};
 use crate::policy::Settings;
 use crate::replay::Totals;
@@ -83,11 +83,14 @@ pub fn bound_within(trace: &Trace, settings: &Settings, reach: Reach, most: usiz
         })
         .collect();
     let tables = Behind::new(&steps, &all);
-    let event = |item: usize, time: usize, _: usize| {
+    let event = |item: usize| {
         let (seen, _) = &all[item];
         let from = seen.last() + 1;
-        let (start, end) = (block_start(time - 1).max(from), (block_start(time)).min(n));
-        (start..end).map(|at| tables.usd(&steps, seen.arrives, at)).fold(f64::INFINITY, f64::min)
+        let least = |time: usize| {
+            let (start, end) = (block_start(time - 1).max(from), block_start(time).min(n));
+            (start..end).map(|at| tables.usd(&steps, seen.arrives, at)).fold(f64::INFINITY, f64::min)
+        };
+        Event { near: (items[item].from..=blocks).map(least).collect(), far: Vec::new(), parts: usize::MAX }
     };
     usd + cuts::solve(blocks, &items, event, false).0
 }
@@ -147,11 +150,7 @@ impl Behind {
             words.push(sum);
         }
         let stays = |(seen, out): &&(Seen, f64)| out.is_infinite() && !seen.needed.is_empty();
-        let stay = all
-            .iter()
-            .filter(stays)
-            .map(|(seen, _)| (seen.arrives, seen.last(), seen.size))
-            .collect();
+        let stay = all.iter().filter(stays).map(|(seen, _)| (seen.arrives, seen.last(), seen.size)).collect();
         Self { words, stay }
     }
 

@@ -17,15 +17,25 @@ pub(super) struct Item {
     pub out: f64,
 }
 
+/// What a cut before an item costs, by its time from the item's first on, USD.
+#[derive(Debug, Clone)]
+pub(super) struct Event {
+    /// Where the last cut before it, at or before its position, lies before the time `parts`.
+    pub near: Vec<f64>,
+    /// Else.
+    pub far: Vec<f64>,
+    pub parts: usize,
+}
+
 /// What was chosen for one item in one interval.
 const WITH_THE_NEXT: u16 = 0;
 const OUT: u16 = u16::MAX;
 
 /// The least cost, and the cuts that make it as (time, item), in the order of time.
 ///
-/// Times are `1..=times`; items stand in the order of their positions. `event(item, time, since)`: what a cut before the item at that
-/// time costs, `since` being the last cut before it at or before its position, 0 for none.
-pub(super) fn solve(times: usize, items: &[Item], event: impl Fn(usize, usize, usize) -> f64, traced: bool) -> (f64, Vec<(usize, usize)>) {
+/// Times are `1..=times`; items stand in the order of their positions. `event(item)`: what cuts before it cost, no less
+/// than those before later items at the same time.
+pub(super) fn solve(times: usize, items: &[Item], event: impl Fn(usize) -> Event, traced: bool) -> (f64, Vec<(usize, usize)>) {
     let end = times + 1;
     let width = end + 1;
     // By interval; the second has rows and columns exchanged.
@@ -33,14 +43,21 @@ pub(super) fn solve(times: usize, items: &[Item], event: impl Fn(usize, usize, u
     let mut across = best.clone();
     let mut chosen: Vec<Vec<u16>> = Vec::new();
     let mut row = vec![0.0; width];
+    let mut own = Vec::with_capacity(width);
     for (p, item) in items.iter().enumerate().rev() {
         let mut choice = if traced { vec![WITH_THE_NEXT; item.from.min(end) * width] } else { Vec::new() };
         let from = item.from;
         if from <= times {
+            let event = event(p);
+            // Holding it until a cut of its own, and the cut.
+            let with = |cuts: &[f64]| -> Vec<f64> { cuts.iter().zip(&item.held).map(|(cut, held)| cut + held).collect() };
+            let (near, far) = (with(&event.near), with(&event.far));
             for t0 in 0..from {
                 row[from..=end].copy_from_slice(&best[t0 * width + from..=t0 * width + end]);
                 // What a cut of its own at each time costs, but for what follows it.
-                let own: Vec<f64> = (from..end).map(|j| row[j] + item.held[j - from] + event(p, j, t0)).collect();
+                let cut = if t0 < event.parts { &near } else { &far };
+                own.clear();
+                own.extend(row[from..end].iter().zip(cut).map(|(before, cut)| before + cut));
                 for t1 in from..=end {
                     let mut least = row[t1] + item.held[t1 - from];
                     let mut what = WITH_THE_NEXT;
@@ -112,6 +129,10 @@ mod tests {
                         cut.checked_sub(1)
                     })
                     .collect();
+                // A cut before what can not go yet is one before the next that can, which costs no more.
+                if cuts.iter().enumerate().any(|(t, cut)| cut.is_some_and(|p| items[p].from > t + 1)) {
+                    return f64::INFINITY;
+                }
                 let paid: f64 = cuts.iter().enumerate().filter_map(|(t, cut)| cut.map(|p| event(p, t + 1))).sum();
                 let held: f64 = items
                     .iter()
@@ -146,7 +167,14 @@ mod tests {
                 })
                 .collect();
             let costs: Vec<Vec<f64>> = items.iter().map(|_| (0..=times).map(|_| dice(25) as f64).collect()).collect();
-            let (least, cuts) = solve(times, &items, |p, t, _| costs[p][t], true);
+            let mut costs = costs;
+            for t in 0..=times {
+                let mut column: Vec<f64> = costs.iter().map(|row| row[t]).collect();
+                column.sort_by(|a, b| b.total_cmp(a));
+                costs.iter_mut().zip(column).for_each(|(row, cost)| row[t] = cost);
+            }
+            let (least, cuts) =
+                solve(times, &items, |p| Event { near: costs[p][items[p].from..].to_vec(), far: Vec::new(), parts: usize::MAX }, true);
             let tried = exhaustive(times, &items, &|p, t| costs[p][t]);
             assert!((least - tried).abs() < 1e-9, "{least} {tried} {items:?} {costs:?}");
             with_cuts += usize::from(!cuts.is_empty());

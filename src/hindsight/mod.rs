@@ -17,7 +17,7 @@ use crate::policy::space::{Policy, Rule, State};
 use crate::policy::{Assume, ClearToolInputs};
 
 /// What a policy takes out of prompts at the most, besides the results of tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reach {
     /// Tool uses, or their inputs, go with their results.
     pub uses: bool,
@@ -48,6 +48,35 @@ impl Reach {
             }
         }
         reach
+    }
+
+    /// `takes=results|uses|thinking;left=11`.
+    pub fn words(self) -> String {
+        let further = [(self.uses, "|uses"), (self.thinking, "|thinking")];
+        let further: String = further.into_iter().filter(|(takes, _)| *takes).map(|(_, word)| word).collect();
+        format!("takes=results{further};left={}", self.left)
+    }
+
+    /// Reads [`Self::words`] back.
+    pub fn from_words(words: &str) -> Option<Self> {
+        let mut reach = Self::RESULTS;
+        for part in words.split(';') {
+            match part.split_once('=')? {
+                ("takes", takes) => {
+                    for take in takes.split('|') {
+                        match take {
+                            "results" => {}
+                            "uses" => reach.uses = true,
+                            "thinking" => reach.thinking = true,
+                            _ => return None,
+                        }
+                    }
+                }
+                ("left", left) => reach.left = left.parse().ok()?,
+                _ => return None,
+            }
+        }
+        Some(reach)
     }
 
     /// What both take together.

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use super::cuts::{self, Item};
 use super::Reach;
+use super::cuts::{self, Event, Item};
 use super::steps::{Seen, Step, held_from, results, steps};
 use crate::policy::space::{Schedule, State};
 use crate::policy::{CacheMode, Policy, Settings};
@@ -34,6 +34,13 @@ pub struct Oracle {
     pub totals: Totals,
     /// Whether every schedule was tried, so that none without a re-fetch costs less.
     pub is_proven: bool,
+}
+
+impl Oracle {
+    /// The schedule as a policy of its transcript.
+    pub fn policy(&self) -> Policy {
+        Policy::of_schedule(Arc::clone(&self.schedule), State::Cleared)
+    }
 }
 
 /// The cheapest schedule that can be found for a transcript. `edit` and `policy` of the settings are not looked at; it never costs more
@@ -156,9 +163,11 @@ impl<'a> Search<'a> {
             })
             .collect();
         let costs = Costs::new(self, &held_from(self.trace, &self.settings), stride);
-        let event = |item: usize, time: usize, since: usize| {
-            let since = if since == 0 { None } else { Some(request(since)) };
-            costs.usd(&self.items[chosen[item]], request(time), since)
+        let event = |item: usize| {
+            let seen = &self.items[chosen[item]];
+            let each = |near: bool| (items[item].from..=times).map(|time| costs.usd(seen, request(time), near)).collect();
+            // Entries that a cut can read lie before what the one before it wrote, if that came later.
+            Event { near: each(true), far: each(false), parts: (1..=times).find(|&t| request(t) >= seen.arrives).unwrap_or(usize::MAX) }
         };
         let (_, cuts) = cuts::solve(times, &items, event, true);
         let mut cuts: Vec<Cut> = cuts.into_iter().map(|(time, item)| (request(time), chosen[item])).collect();
@@ -196,7 +205,12 @@ impl<'a> Search<'a> {
                 let tries: Vec<Vec<Cut>> = [with(None), with(Some((at, 0)))]
                     .into_iter()
                     .chain(moved.map(|at| with(Some((at, from)))))
-                    .chain([from.checked_sub(1), Some(from + 1).filter(|&f| f < self.items.len())].into_iter().flatten().map(|f| with(Some((at, f)))))
+                    .chain(
+                        [from.checked_sub(1), Some(from + 1).filter(|&f| f < self.items.len())]
+                            .into_iter()
+                            .flatten()
+                            .map(|f| with(Some((at, f)))),
+                    )
                     .collect();
                 let mut changed = false;
                 for cuts in tries {
@@ -326,8 +340,8 @@ impl Costs {
         }
     }
 
-    /// What a cut before a result at request `at` costs, the last one before it or at its position being that of request `since`.
-    fn usd(&self, seen: &Seen, at: usize, since: Option<usize>) -> f64 {
+    /// What a cut before a result at request `at` costs. `near`: the entry before the result was not written over.
+    fn usd(&self, seen: &Seen, at: usize, near: bool) -> f64 {
         let behind = self.behind[at];
         if behind == 0.0 {
             return 0.0;
@@ -343,12 +357,7 @@ impl Costs {
         let alive = first < at && self.at_ms[at].saturating_sub(self.at_ms[first]) <= self.life[first];
         let near = match self.mode {
             CacheMode::Prefix => true,
-            _ => {
-                first > 0
-                    && since.is_none_or(|since| since < first)
-                    && alive
-                    && self.positions[at] - self.positions[first - 1] < self.lookback
-            }
+            _ => near && first > 0 && alive && self.positions[at] - self.positions[first - 1] < self.lookback,
         };
         anew(if near { first } else { 0 }) as f64 * behind
     }

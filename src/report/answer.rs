@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::number::{count, percent, short, usd};
+use super::policies::Hindsights;
 use crate::decide::bootstrap::{Interval, LEAST_SESSIONS};
 use crate::decide::sensitivity::Standing;
 use crate::decide::{Advice, DAYS_A_MONTH, Decision, Metric, Other, Plateau, Verdict};
@@ -20,6 +21,8 @@ pub struct Headline {
     pub assumed: Option<String>,
     /// How the replay without clearing compares with the bill, where the sources record one.
     pub bill: Option<String>,
+    /// What hindsight could reach, where the sweep has it.
+    pub hindsight: Option<Hindsights>,
     /// `context_management` of the chosen config, ready to paste.
     pub paste: Option<String>,
 }
@@ -72,6 +75,14 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
         }
         put("without clearing", usd(none.totals.cost_usd));
         put("context peak", short(none.totals.peak_prompt_tokens as f64));
+    }
+    if let Some(known) = head.hindsight {
+        put("with hindsight", format!("{} at best (oracle), {} at the very least (bound)", usd(known.oracle), usd(known.bound)));
+        let best = decision.best.filter(|_| !decision.verdict.clears()).unwrap_or(decision.row);
+        if let Some(share) = known.share(&outcome.rows[best]).filter(|share| *share > 0.0) {
+            let whose = if decision.verdict.clears() { "the above" } else { "the best config" };
+            put("", format!("{whose} reaches {} of what the oracle saves", percent(share)));
+        }
     }
     around(&mut put, outcome, advice);
     if let Some(paste) = &head.paste {

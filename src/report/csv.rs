@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::replay::{Report, RowKind, Totals};
-use crate::sweep::{ConfigRow, Knobs};
+use crate::sweep::{ConfigRow, Hindsight, Knobs};
 
 /// The knobs, first in every row.
 pub const KNOBS: [&str; 7] = ["policy", "trigger", "trigger_type", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"];
@@ -53,7 +53,13 @@ fn knob_cells(knobs: &Knobs) -> [String; 7] {
     ]
 }
 
-fn total_cells(t: &Totals) -> [String; 18] {
+fn total_cells(knobs: &Knobs, t: &Totals) -> [String; 18] {
+    if is_bound(knobs) {
+        // A number and no replay.
+        let mut cells: [String; 18] = Default::default();
+        cells[17] = t.cost_usd.to_string();
+        return cells;
+    }
     [
         t.requests.to_string(),
         t.refetch_requests.to_string(),
@@ -74,6 +80,10 @@ fn total_cells(t: &Totals) -> [String; 18] {
         t.peak_prompt_tokens.to_string(),
         t.cost_usd.to_string(),
     ]
+}
+
+fn is_bound(knobs: &Knobs) -> bool {
+    matches!(knobs.hindsight(), Some(Hindsight::Bound(_)))
 }
 
 fn derived_cells(row: &ConfigRow) -> [String; 6] {
@@ -98,8 +108,8 @@ pub fn sweep(rows: &[ConfigRow]) -> Vec<u8> {
     for row in rows {
         let mut cells = Vec::from(knob_cells(&row.knobs));
         cells.push(row.transcripts.to_string());
-        cells.extend(total_cells(&row.totals));
-        cells.push(row.overflowed_transcripts.to_string());
+        cells.extend(total_cells(&row.knobs, &row.totals));
+        cells.push(if is_bound(&row.knobs) { String::new() } else { row.overflowed_transcripts.to_string() });
         cells.extend(derived_cells(row));
         cells.push(row.knobs.params().to_owned());
         put(cells);
@@ -110,7 +120,7 @@ pub fn sweep(rows: &[ConfigRow]) -> Vec<u8> {
 /// `per_transcript.csv`, written as the sweep goes.
 pub struct PerTranscript<W: Write> {
     csv: ::csv::Writer<W>,
-    knobs: Vec<([String; 7], String)>,
+    knobs: Vec<([String; 7], Knobs)>,
     refetch_costs: bool,
 }
 
@@ -124,7 +134,7 @@ impl<W: Write> PerTranscript<W> {
         let head = ["transcript", "session"].iter().chain(&KNOBS).chain(&TOTALS).chain(&["first_overflow"]);
         let further: &[&str] = if refetch_costs { &["refetch_usd", "refetch_seconds", "params"] } else { &["params"] };
         csv.write_record(head.chain(further))?;
-        Ok(Self { csv, knobs: configs.iter().map(|knobs| (knob_cells(knobs), knobs.params().to_owned())).collect(), refetch_costs })
+        Ok(Self { csv, knobs: configs.iter().map(|knobs| (knob_cells(knobs), knobs.clone())).collect(), refetch_costs })
     }
 
     /// Writes the rows of one transcript, one a config.
@@ -132,14 +142,14 @@ impl<W: Write> PerTranscript<W> {
     /// # Errors
     /// Those of the writer.
     pub fn add(&mut self, id: &str, session: &str, totals: &[Totals]) -> std::io::Result<()> {
-        for ((knobs, params), totals) in self.knobs.iter().zip(totals) {
-            let cells = total_cells(totals);
+        for ((cells_of_knobs, knobs), totals) in self.knobs.iter().zip(totals) {
+            let cells = total_cells(knobs, totals);
             let overflow = totals.first_overflow.map_or_else(String::new, |i| i.to_string());
-            let row = [id, session].into_iter().chain(knobs.iter().map(String::as_str));
+            let row = [id, session].into_iter().chain(cells_of_knobs.iter().map(String::as_str));
             let further =
                 if self.refetch_costs { vec![totals.refetch_usd.to_string(), totals.refetch_seconds.to_string()] } else { Vec::new() };
             let row = row.chain(cells.iter().map(String::as_str)).chain([overflow.as_str()]);
-            self.csv.write_record(row.chain(further.iter().map(String::as_str)).chain([params.as_str()]))?;
+            self.csv.write_record(row.chain(further.iter().map(String::as_str)).chain([knobs.params()]))?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::advice_file::answer;
 use super::findings::{RowFindings, findings_json};
 use crate::decide::Advice;
 use crate::replay::{Report, Totals};
-use crate::sweep::{ConfigRow, Outcome};
+use crate::sweep::{ConfigRow, Hindsight, Outcome};
 
 /// The schema of `sweep.json`.
 pub const SWEEP_SCHEMA: &str = "cleartune.sweep/1";
@@ -43,17 +43,21 @@ struct Row<'a> {
 }
 
 /// Totals over transcripts: `first_overflow` has no meaning there.
-struct TotalsFile<'a>(&'a Totals);
+struct TotalsFile<'a> {
+    totals: &'a Totals,
+    /// A number and no replay.
+    only_cost: bool,
+}
 
 impl Serialize for TotalsFile<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;
-        let Ok(Value::Object(all)) = serde_json::to_value(self.0) else {
+        let Ok(Value::Object(all)) = serde_json::to_value(self.totals) else {
             return Err(serde::ser::Error::custom("totals are an object"));
         };
         let mut map = serializer.serialize_map(None)?;
         for name in super::csv::TOTALS {
-            map.serialize_entry(name, &all[name])?;
+            map.serialize_entry(name, if self.only_cost && name != "cost_usd" { &Value::Null } else { &all[name] })?;
         }
         map.end()
     }
@@ -84,7 +88,7 @@ fn row(row: &ConfigRow) -> Row<'_> {
         trigger_type: row.knobs.trigger().map(Trigger::type_name),
         keep: row.knobs.keep(),
         clear_at_least: row.knobs.clear_at_least(),
-        exclude_tools: row.knobs.excluded(),
+        exclude_tools: row.knobs.excluded().filter(|_| row.knobs.hindsight().is_none()),
         clear_tool_inputs: edit.map(|e| match &e.clear_tool_inputs {
             ClearToolInputs::No => Value::Bool(false),
             ClearToolInputs::Yes => Value::Bool(true),
@@ -92,7 +96,7 @@ fn row(row: &ConfigRow) -> Row<'_> {
         }),
         params: Some(row.knobs.params()).filter(|params| !params.is_empty()),
         transcripts: row.transcripts,
-        totals: TotalsFile(&row.totals),
+        totals: TotalsFile { totals: &row.totals, only_cost: matches!(row.knobs.hindsight(), Some(Hindsight::Bound(_))) },
         overflowed_transcripts: row.overflowed_transcripts,
         cost_vs_none: row.derived.cost_vs_none,
         freed_tokens_per_invalidated_token: row.derived.freed_per_invalidated,

@@ -22,7 +22,7 @@ pub use bill::{BillCheck, Difference, PricedCause, Side, Why, bill, by_session, 
 pub use bill_table::{bill_line, bill_table};
 pub use findings::{LINT_SCHEMA, RowFindings, findings_json, findings_markdown, findings_of_answer, findings_summary, findings_table};
 pub use gate::{COMPARE_SCHEMA, compare_json, compare_junit, compare_markdown, compare_table};
-pub use policies::{best_of_each, knob_words, named_json, named_table, policies_table};
+pub use policies::{Hindsights, best_of_each, knob_words, named_json, named_table, policies_table};
 pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, RecordedClearingSection, Shown, profile_json, profile_table};
 pub use sizes_line::sizes_line;
 pub use table::replay_table;

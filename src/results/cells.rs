@@ -74,6 +74,7 @@ pub fn knobs(get: Get<'_>) -> Result<Knobs, CellError> {
             clear_at_least: optional(get, "clear_at_least")?,
             exclude_tools: names(&get("exclude_tools").unwrap_or_default()),
             params: get("params").unwrap_or_default(),
+            hindsight: None,
         };
         return Ok(read_back(&policy, point));
     }
@@ -100,8 +101,17 @@ pub fn knobs(get: Get<'_>) -> Result<Knobs, CellError> {
     Ok(Knobs { policy, ..Knobs::api(edit) })
 }
 
+/// A number and no replay: only its cost stands there.
+fn is_bound(get: Get<'_>) -> bool {
+    get("policy").is_some_and(|policy| policy == "bound")
+}
+
 /// The totals of a row.
 pub fn totals(get: Get<'_>) -> Result<Totals, CellError> {
+    if is_bound(get) {
+        let cost_usd = number(get, "cost_usd").and_then(|n| amount("cost_usd", n))?;
+        return Ok(Totals { cost_usd, ..Totals::default() });
+    }
     let n = |field: &str| whole(get, field);
     let optional_amount = |field: &str| optional(get, field)?.map_or(Ok(0.0), |n| amount(field, n));
     let (requests, refetch_requests) = (n("requests")?, n("refetch_requests")?);
@@ -146,7 +156,7 @@ pub fn row(get: Get<'_>) -> Result<ConfigRow, CellError> {
         knobs: knobs(get)?,
         transcripts: whole(get, "transcripts")?,
         totals: totals(get)?,
-        overflowed_transcripts: whole(get, "overflowed_transcripts")?,
+        overflowed_transcripts: if is_bound(get) { 0 } else { whole(get, "overflowed_transcripts")? },
         derived: Derived {
             cost_vs_none: derived(get, "cost_vs_none")?,
             freed_per_invalidated: derived(get, "freed_tokens_per_invalidated_token")?,

@@ -14,6 +14,6 @@ pub use axes::{Axis, AxisError};
 pub use grid::{Axes, Grid};
 pub use policies::{AskError, PolicyAsk, config, read_back};
 pub use refine::refine;
-pub use rows::{ConfigRow, Derived, Knobs, Point};
+pub use rows::{ConfigRow, Derived, Hindsight, Knobs, Point};
 pub use run::{Block, Outcome, Transcript, Value, run};
 pub use traps::{Trap, trap};

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::hindsight::Reach;
+
 use super::{Axis, Knobs, Point};
 use crate::policy::named::{Named, spelled};
 use crate::policy::{ClearToolUses, ConfigError, Policy, Trigger};
@@ -126,12 +128,18 @@ pub fn config(named: &Named, values: &[(String, Value)]) -> Result<Knobs, Config
         clear_at_least: number("clear_at_least"),
         exclude_tools: tools(),
         params: params.join(";"),
+        hindsight: None,
     };
     Ok(Knobs { policy: named.name.clone(), edit: None, point: Some(point) })
 }
 
 /// The config that these cells of a result name; without rules where the policy is not known here.
 pub fn read_back(policy: &str, mut point: Point) -> Knobs {
+    match policy {
+        "oracle" => return Knobs::oracle(),
+        "bound" => return Knobs::bound(Reach::from_words(&point.params).unwrap_or(Reach::ALL)),
+        _ => {}
+    }
     let rebuilt = crate::policy::named::find(policy).and_then(|named| {
         let mut values: Vec<(String, Value)> = Vec::new();
         for knob in &named.knobs {

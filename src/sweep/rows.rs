@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::policy::{ClearToolInputs, ClearToolUses, Policy, Settings, Trigger};
+use crate::hindsight::Reach;
+use crate::policy::{Assume, ClearToolInputs, ClearToolUses, Policy, Settings, Trigger};
 use crate::replay::Totals;
 
 /// The knobs of one config, as they stand in the first columns of `sweep.csv`.
@@ -31,6 +32,17 @@ pub struct Point {
     pub exclude_tools: Vec<String>,
     /// Its further knobs, `high=120000;low=60000`.
     pub params: String,
+    /// No policy, but what one could reach that knows what follows.
+    pub hindsight: Option<Hindsight>,
+}
+
+/// Rows that every sweep has beside `none`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Hindsight {
+    /// See [`oracle`](crate::hindsight::oracle()).
+    Oracle,
+    /// See [`bound`](crate::hindsight::bound()): only its cost means anything.
+    Bound(Reach),
 }
 
 impl Knobs {
@@ -51,7 +63,41 @@ impl Knobs {
         Self { policy: "clear_when_cold".to_owned(), edit: None, point: Some(point) }
     }
 
-    /// Puts the policy into the settings of a replay.
+    /// The row `oracle`.
+    pub fn oracle() -> Self {
+        let point = Point { hindsight: Some(Hindsight::Oracle), ..Point::default() };
+        Self { policy: "oracle".to_owned(), edit: None, point: Some(point) }
+    }
+
+    /// The row `bound`, for policies within this reach.
+    pub fn bound(reach: Reach) -> Self {
+        let point = Point { hindsight: Some(Hindsight::Bound(reach)), params: reach.words(), ..Point::default() };
+        Self { policy: "bound".to_owned(), edit: None, point: Some(point) }
+    }
+
+    /// Whether this is `oracle` or `bound`.
+    pub fn hindsight(&self) -> Option<Hindsight> {
+        self.point.as_ref()?.hindsight
+    }
+
+    /// The rows of hindsight for a sweep of these configs under these readings: `oracle`, and `bound` for all that they take; where that is
+    /// more than results, once more for those that take results alone.
+    pub fn all_hindsight(configs: &[Self], assume: &Assume) -> Vec<Self> {
+        let results = Reach { left: assume.placeholder_tokens, ..Reach::RESULTS };
+        let reach = configs.iter().filter_map(|knobs| knobs.reach(assume)).fold(results, Reach::and);
+        let narrow = Reach { uses: false, thinking: false, ..reach };
+        let mut rows = vec![Self::oracle(), Self::bound(reach)];
+        rows.extend((narrow != reach).then(|| Self::bound(narrow)));
+        rows
+    }
+
+    /// What the config takes out of prompts; `None`: nothing.
+    fn reach(&self, assume: &Assume) -> Option<Reach> {
+        let of_point = || self.point.as_ref().and_then(|point| point.policy.as_deref()).map(|policy| Reach::of(policy, assume));
+        self.edit.as_ref().map(|edit| Reach::of(&Policy::of_edit(edit, assume), assume)).or_else(of_point)
+    }
+
+    /// Puts the policy into the settings of a replay; `oracle` and `bound` have none.
     pub fn apply(&self, settings: &mut Settings) {
         settings.edit.clone_from(&self.edit);
         settings.policy = self.point.as_ref().and_then(|point| point.policy.clone());

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::{ConfigRow, Derived, Knobs};
+use super::{ConfigRow, Derived, Hindsight, Knobs};
+use crate::hindsight::{bound, oracle};
 use crate::policy::Settings;
 use crate::replay::{Totals, plain};
 use crate::trace::Trace;
@@ -144,9 +145,15 @@ fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[K
     configs
         .iter()
         .take_while(|_| !stop.load(Ordering::Relaxed))
-        .map(|knobs| {
-            knobs.apply(&mut settings);
-            engine.run(&transcript.trace, &settings, |_| {})
+        .map(|knobs| match knobs.hindsight() {
+            Some(Hindsight::Oracle) => oracle(engine, &transcript.trace, &transcript.settings).totals,
+            Some(Hindsight::Bound(reach)) => {
+                Totals { cost_usd: bound(&transcript.trace, &transcript.settings, reach), ..Totals::default() }
+            }
+            None => {
+                knobs.apply(&mut settings);
+                engine.run(&transcript.trace, &settings, |_| {})
+            }
         })
         .collect()
 }

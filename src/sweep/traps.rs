@@ -50,6 +50,9 @@ const LITTLE: f64 = 0.05;
 
 /// The first of the traps that shows in at least half of the transcripts in which the config clears and goes on long enough to tell.
 pub fn trap(knobs: &Knobs, transcripts: &[Transcript]) -> Option<Trap> {
+    if knobs.hindsight().is_some() {
+        return None;
+    }
     let seen: Vec<Option<[bool; 4]>> =
         transcripts.par_iter().map_init(plain::Engine::default, |engine, t| of_one(engine, knobs, t)).collect();
     let told = seen.iter().flatten().count();

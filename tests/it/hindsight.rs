@@ -16,7 +16,12 @@ use super::random::{self, Dice};
 /// A transcript of up to 10 uses in up to 8 requests; results of all sizes, needs, pauses, invalidations, tools that cannot be called again.
 fn small(seed: u64, most_uses: u64) -> (Trace, Settings) {
     let mut dice = Dice::new(seed ^ 0x0bac1e);
-    let mut doc = Document { schema: SCHEMA.to_owned(), id: "small".to_owned(), base_tokens: dice.pick(&[1024, 3000, 15_000]), ..Document::default() };
+    let mut doc = Document {
+        schema: SCHEMA.to_owned(),
+        id: "small".to_owned(),
+        base_tokens: dice.pick(&[1024, 3000, 15_000]),
+        ..Document::default()
+    };
     doc.tools.insert("ask".to_owned(), ToolDoc::new(Refetch::Never));
     let (mut at_ms, mut uses, mut open) = (0, 0, Vec::new());
     let sizes: &[u32] = dice.pick(&[&[50, 300, 2000][..], &[300, 5000, 20_000], &[5, 11, 40, 60_000]]);
@@ -59,7 +64,11 @@ fn small(seed: u64, most_uses: u64) -> (Trace, Settings) {
             tail_breakpoints: dice.pick(&[1, 1, 2]),
             ..Cache::default()
         },
-        prices: dice.pick(&[Prices::default(), Prices { cache_read: 0.15, ..Prices::default() }, Prices { cache_write: 3.0, ..Prices::default() }]),
+        prices: dice.pick(&[
+            Prices::default(),
+            Prices { cache_read: 0.15, ..Prices::default() },
+            Prices { cache_write: 3.0, ..Prices::default() },
+        ]),
         ..Settings::default()
     };
     (Trace::from_document(&doc).unwrap(), settings)
@@ -253,7 +262,11 @@ fn no_policy_that_loses_nothing_costs_less_than_the_bound() {
         let found = oracle(&mut Engine::default(), &trace, &env);
         assert!(low <= found.totals.cost_usd * (1.0 + 1e-9));
         assert!(found.totals.cost_usd <= replay(&trace, &Settings { edit: None, ..env.clone() }).totals.cost_usd);
-        assert_eq!(found.totals.refetches + found.totals.lost_needs + found.totals.unmet_needs - never_seen(&trace, &env), 0, "seed {seed}");
+        assert_eq!(
+            found.totals.refetches + found.totals.lost_needs + found.totals.unmet_needs - never_seen(&trace, &env),
+            0,
+            "seed {seed}"
+        );
     }
     assert!(held > 2000 && beyond > 500, "{held} {beyond}");
 }
@@ -315,14 +328,22 @@ fn probe_shipped() {
             sums[2] += replay(&trace, &prefix).totals.cost_usd;
             sums[3] += oracle(&mut Engine::default(), &trace, &prefix).totals.cost_usd;
             sums[4] += bound(&trace, &settings, REACH);
-            for t in &mut trace.tools { t.refetch = Refetch::Never; }
+            for t in &mut trace.tools {
+                t.refetch = Refetch::Never;
+            }
             sums[5] += bound(&trace, &settings, REACH);
             trace.needs.clear();
-            for r in &mut trace.requests { r.needs = 0; r.needs_end = 0; }
+            for r in &mut trace.requests {
+                r.needs = 0;
+                r.needs_end = 0;
+            }
             sums[6] += bound(&trace, &settings, REACH);
             sums[7] += oracle(&mut Engine::default(), &trace, &settings).totals.cost_usd;
             sums[8] += trace.requests.len() as f64;
         }
-        eprintln!("{name}: none {:.2} oracle {:.2} | prefix none {:.2} oracle {:.2} | bound {:.2}, no refetch {:.2}, no needs {:.2} oracle no needs {:.2} requests {}", sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7], sums[8]);
+        eprintln!(
+            "{name}: none {:.2} oracle {:.2} | prefix none {:.2} oracle {:.2} | bound {:.2}, no refetch {:.2}, no needs {:.2} oracle no needs {:.2} requests {}",
+            sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7], sums[8]
+        );
     }
 }

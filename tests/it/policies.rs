@@ -274,7 +274,8 @@ fn thinking_goes_first_and_is_priced_as_what_it_breaks() {
     assert_eq!(run(requests.clone(), "[[rules]]\ntype = \"clear_thinking\"").totals.clear_events, 0, "all is kept");
     assert_eq!(run(requests.clone(), "[[rules]]\ntype = \"clear_thinking\"\nkeep_turns = 0").requests[1].freed_tokens, 500);
     // The next rule looks at what is left: 2100 + 5 · 3550 less four times 500.
-    let then = "[[rules]]\ntype = \"clear_thinking\"\nkeep_turns = 1\n[[rules]]\nnewest = { uses = 1 }\nwhen = { edited_tokens = { gt = LIMIT } }";
+    let then =
+        "[[rules]]\ntype = \"clear_thinking\"\nkeep_turns = 1\n[[rules]]\nnewest = { uses = 1 }\nwhen = { edited_tokens = { gt = LIMIT } }";
     let last = |limit: &str| run(requests.clone(), &then.replace("LIMIT", limit)).requests.last().unwrap().cleared_uses;
     assert_eq!((last("17849"), last("17850")), (4, 0));
 }

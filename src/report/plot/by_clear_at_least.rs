@@ -13,6 +13,8 @@ use super::slice::{Slice, slice, unit};
 use crate::sweep::ConfigRow;
 
 const HEADING: &str = "Cache invalidations and cost over clear_at_least";
+const ORACLE: Rgb = (0, 125, 90);
+const BOUND: Rgb = (170, 60, 140);
 const MOST_LINES: usize = 6;
 const MARKS: [Mark; 6] = [Mark::Disc, Mark::Square, Mark::Triangle, Mark::Diamond, Mark::TriangleDown, Mark::Cross];
 
@@ -52,7 +54,13 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     let bottom = 1120.0 - 96.0;
     let middle = f64::midpoint(top, bottom);
     let counts = || lines.iter().flat_map(|l| l.values.iter().flatten().map(|v| v.0));
-    let costs = || lines.iter().flat_map(|l| l.values.iter().flatten().map(|v| v.1)).chain(none);
+    let costs = || {
+        lines
+            .iter()
+            .flat_map(|l| l.values.iter().flatten().map(|v| v.1))
+            .chain(none)
+            .chain(view.hindsight.into_iter().flat_map(|known| [known.oracle, known.bound]))
+    };
     let upper_scale = Scale::over(counts(), Spread::Linear, 0.08, middle - 24.0, top);
     let lower_scale = Scale::near(costs(), 0.12, bottom, middle + 24.0);
     let upper_ticks = numeric_ticks(&upper_scale, false, true, count_words);
@@ -81,6 +89,10 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     if let Some(cost) = none {
         canvas.dashes(lower.x0, lower.x1, lower_scale.at(cost), 2.5, INK);
     }
+    if let Some(known) = view.hindsight {
+        canvas.dashes(lower.x0, lower.x1, lower_scale.at(known.oracle), 2.5, ORACLE);
+        canvas.dashes(lower.x0, lower.x1, lower_scale.at(known.bound), 2.5, BOUND);
+    }
     for line in &lines {
         for (panel, scale) in [(0, &upper_scale), (1, &lower_scale)] {
             let points: Vec<Option<(f64, f64)>> =
@@ -106,7 +118,13 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     }
     if none.is_some() {
         let words = format!("none: {}", dollars(none.unwrap_or(0.0), 0.0));
-        legend(&mut canvas, (right + 30.0, RIGHT), lower.y0, &[(Key::Dashes(2.5, INK), words)]);
+        let mut y = legend(&mut canvas, (right + 30.0, RIGHT), lower.y0, &[(Key::Dashes(2.5, INK), words)]);
+        for (name, cost, colour) in
+            view.hindsight.into_iter().flat_map(|known| [("oracle", known.oracle, ORACLE), ("bound", known.bound, BOUND)])
+        {
+            let words = format!("{name}: {}", dollars(cost, 0.0));
+            y = legend(&mut canvas, (right + 30.0, RIGHT), y + 10.0, &[(Key::Dashes(2.5, colour), words)]);
+        }
     }
     canvas
 }

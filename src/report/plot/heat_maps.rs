@@ -57,6 +57,7 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
     if shown.len() < s.clear_at_leasts.len() {
         lines.push(format!("{} of {} values of clear_at_least, evenly picked; all are in sweep.csv", shown.len(), s.clear_at_leasts.len()));
     }
+    lines.extend(view.costs_around());
 
     let columns = match shown.len() {
         n @ 0..=3 => n.max(1),

@@ -24,6 +24,7 @@ mod growth;
 mod heat_maps;
 mod keep_curve;
 mod labels;
+mod policies;
 mod profile;
 mod result_sizes;
 mod scale;
@@ -32,9 +33,11 @@ mod slice;
 mod tests;
 mod tradeoff;
 
+use super::Hindsights;
+use super::number::usd;
 use crate::profile::Profile;
 use crate::replay::Report;
-use crate::sweep::{ConfigRow, Knobs};
+use crate::sweep::{ConfigRow, Knobs, Trap};
 
 /// Why there is no picture. Neither depends on the data: both are faults of the build.
 #[derive(Debug, thiserror::Error)]
@@ -61,12 +64,21 @@ pub struct SweepView<'a> {
     pub chosen: Option<usize>,
     /// Indices in `rows` of the Pareto front, in any order; those beyond the rows are left out.
     pub front: &'a [usize],
+    /// What hindsight could reach, where the sweep has it.
+    pub hindsight: Option<Hindsights>,
 }
 
 impl SweepView<'_> {
     /// The chosen row, if there is one.
     fn chosen(&self) -> Option<usize> {
         self.chosen.filter(|i| *i < self.rows.len())
+    }
+
+    /// The costs between which every config lies that loses nothing, in a line of words.
+    fn costs_around(&self) -> Option<String> {
+        let known = self.hindsight?;
+        let [none, oracle, bound] = [known.none, known.oracle, known.bound].map(usd);
+        Some(format!("no clearing {none} \u{b7} oracle, which knows what follows, {oracle} \u{b7} bound {bound}"))
     }
 }
 
@@ -81,6 +93,32 @@ pub struct ContextView<'a> {
     pub config: Option<(&'a Knobs, &'a Report)>,
     /// Context window in tokens, if it is known.
     pub window: Option<u64>,
+}
+
+/// Policies of one sweep as [`policies`] takes them.
+#[derive(Debug, Clone, Copy)]
+pub struct PoliciesView<'a> {
+    /// What was swept.
+    pub title: &'a str,
+    /// All rows.
+    pub rows: &'a [ConfigRow],
+    /// Indices of those that are shown: one a policy.
+    pub best: &'a [usize],
+    /// What each of them runs into.
+    pub traps: &'a [Option<Trap>],
+}
+
+/// Policies on several workloads as [`policy_matrix`] takes them.
+#[derive(Debug, Clone, Copy)]
+pub struct MatrixView<'a> {
+    /// What was swept.
+    pub title: &'a str,
+    /// Names of the rows.
+    pub policies: &'a [&'a str],
+    /// Names of the columns, broken at their first `_`.
+    pub workloads: &'a [&'a str],
+    /// `cells[policy][workload]`: cost against not clearing, and whether no need was lost or unmet.
+    pub cells: &'a [Vec<Option<(f64, bool)>>],
 }
 
 /// Profiles as [`keep_curve`], [`result_sizes`], [`growth`] and [`gaps`] take them.
@@ -184,4 +222,22 @@ pub fn growth(view: &ProfileView) -> Result<Vec<u8>, PlotError> {
 /// [`PlotError`], for no data.
 pub fn gaps(view: &ProfileView) -> Result<Vec<u8>, PlotError> {
     gaps::draw(view).png()
+}
+
+/// Cost of each policy against not clearing (x), the cheapest above, with re-fetches, losses and traps.
+///
+/// # Errors
+///
+/// [`PlotError`], for no data.
+pub fn policies(view: &PoliciesView) -> Result<Vec<u8>, PlotError> {
+    policies::draw(view).png()
+}
+
+/// Cost of each policy (rows) on each workload (columns) against not clearing.
+///
+/// # Errors
+///
+/// [`PlotError`], for no data.
+pub fn policy_matrix(view: &MatrixView) -> Result<Vec<u8>, PlotError> {
+    policies::draw_matrix(view).png()
 }

@@ -24,6 +24,7 @@ impl Sweep {
             title: "research_agent \u{b7} 200 transcripts \u{b7} claude-sonnet-4-6 (prices of 2026-11-02)",
             rows: &self.rows,
             chosen: self.chosen,
+            hindsight: None,
             front: &self.front,
         }
     }
@@ -497,7 +498,7 @@ proptest! {
             rows.push(r);
         }
         let front: Vec<usize> = (0..rows.len()).step_by(3).collect();
-        let view = SweepView { title: &title, rows: &rows, chosen, front: &front };
+        let view = SweepView { title: &title, rows: &rows, chosen, front: &front, hindsight: None };
         for (figure, draw) in FIGURES {
             prop_assert_eq!(check_texts(figure, &draw(&view)), Ok(()));
         }

@@ -31,7 +31,9 @@ pub(super) fn draw(view: &SweepView) -> Canvas {
 
     let mut canvas = Canvas::new(WIDTH, 1040);
     let configs = if rows.len() == 1 { "1 config".to_owned() } else { format!("{} configs", thousands(rows.len())) };
-    let y = heading(&mut canvas, HEADING, &[view.title.to_owned(), format!("{configs}, one point each; better is right and down")]);
+    let mut sub = vec![view.title.to_owned(), format!("{configs}, one point each; better is right and down")];
+    sub.extend(view.costs_around());
+    let y = heading(&mut canvas, HEADING, &sub);
     let front: Vec<usize> = view.front.iter().copied().filter(|&i| i < rows.len()).collect();
     let edge = edge_of(&front, &xs, &ys);
     let items = legend_items(view, (front.len(), edge.len()), radius);
