@@ -1,6 +1,6 @@
 //! Parts to documents: the last step, at which text is left behind.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::json;
 
@@ -189,6 +189,7 @@ fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, r
     let mut inherited = 0;
     let mut dropped: Option<Dropped> = None;
     let mut present: HashSet<u32> = HashSet::new();
+    let reads = repeated_reads(part, refetches);
     let causes: BTreeMap<usize, Cause> = seen.invalidations.iter().map(|n| (n.request as usize, n.cause)).collect();
     for (i, (call, needs)) in part.calls.iter().zip(needs).enumerate() {
         if call.repeated {
@@ -240,7 +241,7 @@ fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, r
         let needs: Vec<u64> = needs.into_iter().filter(|id| present.contains(id)).map(u64::from).collect();
         report.needs += needs.len() as u64;
         let output = call.output.iter().filter(|item| !matches!(item.kind, Kind::Use(id) if refetches.copies.contains_key(&id)));
-        let output = output.map(|item| block(item, part, &mut present)).collect();
+        let output = output.map(|item| block(item, part, &reads, &mut present)).collect();
         doc.requests.push(RequestDoc {
             at_ms: now,
             input,
@@ -283,11 +284,34 @@ fn small(tokens: u64) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
-fn block(item: &Item, part: &Part, present: &mut HashSet<u32>) -> Block {
+/// Calls that are made more than once, numbered in the order in which they are first made: what a hash of their input would tell is not
+/// told on.
+fn repeated_reads(part: &Part, refetches: &Refetches) -> HashMap<u64, usize> {
+    let mut seen: HashMap<u64, usize> = HashMap::new();
+    let mut repeated = HashMap::new();
+    let mut first: Vec<u64> = Vec::new();
+    for item in part.calls.iter().filter(|call| !call.repeated).flat_map(|call| &call.output) {
+        let Kind::Use(id) = item.kind else { continue };
+        if item.identity.input == 0 || refetches.copies.contains_key(&id) {
+            continue;
+        }
+        let count = seen.entry(item.identity.input).or_insert(0);
+        *count += 1;
+        if *count == 1 {
+            first.push(item.identity.input);
+        }
+    }
+    first.retain(|input| seen[input] > 1);
+    repeated.extend(first.into_iter().enumerate().map(|(number, input)| (input, number)));
+    repeated
+}
+
+fn block(item: &Item, part: &Part, reads: &HashMap<u64, usize>, present: &mut HashSet<u32>) -> Block {
     match item.kind {
         Kind::Use(id) => {
             present.insert(id);
-            Block::tool_use(u64::from(id), &part.uses[id as usize], small(item.tokens))
+            let key = reads.get(&item.identity.input).map(|number| format!("call-{number}"));
+            Block { key, ..Block::tool_use(u64::from(id), &part.uses[id as usize], small(item.tokens)) }
         }
         Kind::Thinking => Block::thinking(small(item.tokens)),
         _ => Block::text(small(item.tokens)),

@@ -38,6 +38,9 @@ pub struct Policy {
     pub clear_tool_inputs: ClearToolInputs,
     /// Tokens left of a cleared input; `None`: as [`Assume::cleared_input_tokens`].
     pub cleared_input_tokens: Option<u32>,
+    /// Tokens of the note that the agent writes of a result that cannot be had again, with the answer to the request from which it is gone.
+    /// The note stays, and serves whoever needs the result. `None`: it writes none.
+    pub note_tokens: Option<u32>,
 }
 
 /// One rule of a policy.

@@ -8,7 +8,7 @@ use super::{ClearToolInputs, ConfigError, KeepCounts, Memory, Policy, TriggerCmp
 
 /// The keys that a policy has besides its name and knobs.
 pub(super) const POLICY_KEYS: &[&str] =
-    &["rules", "placeholder_tokens", "trimmed_tokens", "tiny_result_bytes", "clear_tool_inputs", "cleared_input_tokens"];
+    &["rules", "placeholder_tokens", "trimmed_tokens", "tiny_result_bytes", "clear_tool_inputs", "cleared_input_tokens", "note_tokens"];
 
 const CLEAR_KEYS: &[&str] = &[
     "type",
@@ -77,6 +77,7 @@ pub(super) fn policy(object: &Object) -> Result<Policy, ConfigError> {
         tiny_result_bytes: count("tiny_result_bytes", "bytes")?,
         clear_tool_inputs: object.get("clear_tool_inputs").map_or(Ok(ClearToolInputs::No), |at| super::edits::clear_tool_inputs(&at))?,
         cleared_input_tokens: count("cleared_input_tokens", "tokens")?,
+        note_tokens: count("note_tokens", "tokens")?,
     };
     let trims = policy.clears().any(|clear| clear.to == State::Trimmed);
     if trims && !object.has("trimmed_tokens") {

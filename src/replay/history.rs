@@ -44,6 +44,8 @@ pub(super) struct Block {
 /// One tool use of the history; re-fetched copies are uses of their own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LiveUse {
+    /// Index of the trace's use.
+    pub origin: u32,
     /// The live use that this is a copy of, or [`NONE`].
     pub copy_of: u32,
     pub tool: u16,
@@ -261,6 +263,7 @@ impl History {
         let live = self.uses.len() as u32;
         let clearable = plan.clearable[use_.tool as usize];
         self.uses.push(LiveUse {
+            origin,
             copy_of: self.newest[origin as usize],
             tool: use_.tool,
             clearable,

@@ -25,6 +25,8 @@ pub struct Engine {
     taken: Vec<u32>,
     /// Trace uses that are missing in the prompt and can be fetched again, in order of need.
     pub(super) missing: Vec<u32>,
+    /// By the trace's use, where the policy has notes: whether there is one of it.
+    noted: Vec<bool>,
     /// Results that the request saw head and tail of, and no more, as they arrived.
     previews: u64,
     /// The request at which each trace use was last looked at as a need, so that each counts once.
@@ -74,12 +76,15 @@ impl Engine {
         self.cache.reset(trace.base_tokens, plan.drops);
         self.before.clear();
         self.remembered.clear();
+        self.noted.clear();
+        self.noted.resize(if plan.policy.note_tokens.is_some() { trace.uses.len() } else { 0 }, false);
         self.looked_at.clear();
         self.looked_at.resize(trace.uses.len(), 0);
         self.looks = 0;
 
         for (index, request) in trace.requests.iter().enumerate().take(requests) {
             self.request = Some(index as u32);
+            let (seen, mut notes) = (self.history.blocks.len() as u32, 0);
             // 1. Append the input.
             self.append(trace, plan, settings, request.input, request.output);
             let before = index.checked_sub(1).map(|before| &trace.requests[before]);
@@ -107,6 +112,7 @@ impl Engine {
                     self.history.compact(summary);
                     self.select(plan, settings, rule + 1);
                 }
+                notes += self.take_notes(trace, plan, seen);
                 // 3. Needs.
                 let lost = self.look_at_needs(trace, request);
                 if self.missing.is_empty() || rounds_left == 0 {
@@ -130,8 +136,12 @@ impl Engine {
             // 4. Account the request, then append its output.
             let mut row = Row { lost, unmet, previews: self.previews, ..new_row(RowKind::Original) };
             row.output_tokens = trace.tokens[request.output as usize..request.end as usize].iter().map(|&t| u64::from(t)).sum();
+            row.output_tokens += u64::from(notes);
             self.account(trace, request, settings, &mut row);
             out(&row, self);
+            if notes > 0 {
+                self.history.push_plain(BlockKind::Text, notes, settings.cache.group_parallel);
+            }
             self.append(trace, plan, settings, request.output, request.end);
         }
         totals
@@ -234,6 +244,20 @@ impl Engine {
         }
     }
 
+    /// Notes what is gone from this prompt and cannot be had again, if the model has seen it, that is if it stands before block `seen`. Tokens
+    /// of the notes.
+    fn take_notes(&mut self, trace: &Trace, plan: &Plan, seen: u32) -> u32 {
+        let Some(tokens) = plan.policy.note_tokens else { return 0 };
+        let mut notes = 0_u32;
+        for (i, use_) in self.history.uses.iter().enumerate() {
+            let gone = use_.result_block < seen && self.history.now.state_of(i, use_) != State::Whole;
+            if gone && trace.tools[use_.tool as usize].refetch == Refetch::Never {
+                notes += u32::from(!std::mem::replace(&mut self.noted[use_.origin as usize], true));
+            }
+        }
+        notes.saturating_mul(tokens)
+    }
+
     /// Finds what the request needs and the prompt does not hold: fills `missing`, and returns how many more are lost.
     fn look_at_needs(&mut self, trace: &Trace, request: &Request) -> u64 {
         self.missing.clear();
@@ -255,7 +279,7 @@ impl Engine {
             // What arrives is seen by the request that brings it, if not whole then its head and tail, or by the one that compacts.
             let seen = arrives && (state == State::Trimmed || use_.result_block < self.history.now.history_from);
             self.previews += u64::from(arrives && state == State::Trimmed);
-            if state == State::Whole || seen {
+            if state == State::Whole || seen || self.noted.get(origin as usize) == Some(&true) {
                 continue;
             }
             if std::mem::replace(&mut self.looked_at[origin as usize], self.looks) == self.looks {

@@ -60,6 +60,8 @@ const GRID: [&str; 8] = ["--trigger", "30k,60k", "--keep", "3,8", "--clear-at-le
 /// `none`, the grid without and with the exclusion of what cannot be fetched again, the API's defaults, and
 /// clearing when cold with each keep and exclusion.
 const GRID_CONFIGS: usize = 1 + 8 + 8 + 1 + 4;
+/// `oracle` and `bound`.
+const HINDSIGHT: usize = 2;
 
 #[test]
 fn a_sweep_writes_a_whole_set_and_answers() {
@@ -89,7 +91,7 @@ fn a_sweep_writes_a_whole_set_and_answers() {
         assert!(fs::read(folder.0.join("out").join(file)).unwrap() == fs::read(folder.0.join("again").join(file)).unwrap(), "{file}");
     }
     let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.0.join("out/sweep.json")).unwrap()).unwrap();
-    assert_eq!(json["rows"].as_array().unwrap().len(), GRID_CONFIGS);
+    assert_eq!(json["rows"].as_array().unwrap().len(), GRID_CONFIGS + HINDSIGHT);
     let manifest = text(&fs::read(folder.0.join("out/manifest.json")).unwrap());
     assert!(!manifest.contains(&folder.0.display().to_string()), "no absolute path");
 }

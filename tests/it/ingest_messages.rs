@@ -324,3 +324,22 @@ fn other_formats_with_messages_are_not_taken() {
     }
     assert_eq!(read(r#"{"samples":[],"messages":[]}"#).1.format, None);
 }
+
+#[test]
+fn the_same_call_again_has_the_same_key() {
+    let call = |id: &str, path: &str| json!([{"type": "tool_use", "id": id, "name": "read", "input": {"path": path}}]);
+    let (b, c) = ("toolu_bbbbbbbbbbbbbbbb", "toolu_cccccccccccccccc");
+    let q = user("read it");
+    let mut history = vec![q];
+    let mut records = Vec::new();
+    for (i, (id, path)) in [(A, "one"), (b, "two"), (c, "one")].into_iter().enumerate() {
+        let content = call(id, path);
+        records.push(pair(request(&history.iter().collect::<Vec<_>>()), response(&format!("m{i}"), &content, usage(5, 0, 100, 5))));
+        history.push(answered(&content));
+        history.push(result(id, "what it holds"));
+    }
+    let (docs, _) = read(&lines(&records));
+    let keys: Vec<Option<&str>> =
+        docs[0].requests.iter().flat_map(|r| &r.output).filter(|b| b.kind == "use").map(|b| b.key.as_deref()).collect();
+    assert_eq!(keys, [Some("call-0"), None, Some("call-0")]);
+}

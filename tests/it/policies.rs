@@ -306,6 +306,33 @@ fn a_compaction_reads_all_and_writes_a_summary() {
 }
 
 #[test]
+fn a_note_serves_whoever_needs_what_is_gone() {
+    let mut requests = steps(8);
+    for request in &mut requests {
+        request.output.iter_mut().for_each(|b| b.tool = Some("ask".to_owned()));
+    }
+    requests[4].needs = vec![0];
+    requests[6].needs = vec![0, 1];
+    let rules = "[[rules]]\nnewest = { uses = 2 }";
+    let without = run(requests.clone(), rules);
+    assert_eq!(without.totals.lost_needs, 3);
+    let with = run(requests.clone(), &format!("note_tokens = 100\n{rules}"));
+    assert_eq!((with.totals.lost_needs, with.totals.refetches), (0, 0));
+    // Each is written once, with the answer to the request from which its result is gone, and stands in the prompt from the next one on.
+    let of = |report: &Report, at: usize| (report.requests[at].output_tokens, report.requests[at].prompt_tokens);
+    assert_eq!(of(&with, 2), of(&without, 2));
+    assert_eq!(of(&with, 3), (of(&without, 3).0 + 100, of(&without, 3).1));
+    assert_eq!(of(&with, 4), (of(&without, 4).0 + 100, of(&without, 4).1 + 100));
+    assert_eq!(of(&with, 7).1, of(&without, 7).1 + 400);
+    // What can be fetched again is, and what went as it came was not seen, so that there is nothing to note.
+    let mut again = steps(8);
+    again[4].needs = vec![0];
+    assert_eq!(run(again, &format!("note_tokens = 100\n{rules}")).totals.refetches, 1);
+    let unseen = run(requests, "note_tokens = 100\n[[rules]]");
+    assert_eq!(unseen.totals.lost_needs, 7, "one for each result as it comes");
+}
+
+#[test]
 fn what_is_wrong_with_a_policy_is_said_by_its_field() {
     for (text, says) in [
         ("[[rules]]", "name: missing"),
