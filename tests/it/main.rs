@@ -5,6 +5,7 @@
 
 mod bill;
 mod cli;
+mod closed_forms;
 mod compare;
 mod config;
 mod golden;
