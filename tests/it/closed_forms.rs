@@ -100,9 +100,10 @@ fn cost_of(trace: &Trace, settings: &Settings, keep: u32, batch: u64) -> f64 {
 fn the_best_batch_lies_at_the_minimum_of_the_grid() {
     // The three sets of figures, then random ones: protected uses, tokens a result, prices, cold calls.
     let figures = [(50, 800, 0.1, 1.25, 0), (50, 800, 0.1, 2.0, 0), (50, 800, 0.1, 1.25, 10)];
+    // So many protected that a batch is of a dozen results or more, as batches are of whole ones.
     let random = (0..many(40)).map(|seed| {
         let mut dice = Dice::new(seed ^ 0xba7c);
-        (5 + dice.below(60) as u32, 200 + dice.below(6000) as u32, dice.pick(&[0.05, 0.1, 0.2]), dice.pick(&[1.25, 2.0]), 0)
+        (20 + dice.below(45) as u32, 200 + dice.below(6000) as u32, dice.pick(&[0.05, 0.1, 0.2]), dice.pick(&[1.25, 2.0]), 0)
     });
     let mut steep = 0;
     for (keep, result, read, write, cold) in figures.into_iter().chain(random) {
