@@ -90,7 +90,7 @@ pub fn policies_table(outcome: &Outcome, best: &[usize], traps: &[Option<Trap>])
             String::new()
         } else {
             let text = percent(t.cost_usd / none - 1.0);
-            if text.starts_with('-') { text } else { format!("+{text}") }
+            if text.starts_with('-') || text == percent(0.0) { text } else { format!("+{text}") }
         };
         let bound = matches!(row.knobs.hindsight(), Some(Hindsight::Bound(_)));
         let share = known.and_then(|known| known.share(row)).filter(|share| *share > 0.0005 && !bound);

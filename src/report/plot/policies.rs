@@ -6,6 +6,7 @@ use super::frame::{Key, MARGIN, RIGHT, SMALL, STRONG, WIDTH, colour_bar, empty_p
 use super::labels::{Rect, fit};
 use super::scale::{Scale, Spread, short};
 use super::{MatrixView, PoliciesView};
+use crate::hindsight::is_comparable;
 use crate::sweep::{Hindsight, Trap};
 
 const HEADING: &str = "What each policy costs against not clearing";
@@ -37,6 +38,13 @@ pub(super) fn draw(view: &PoliciesView) -> Canvas {
         (Key::Mark(Mark::Disc, 9.0, BLUE, None), "loses nothing".to_owned()),
         (Key::Mark(Mark::Triangle, 9.0, VERMILLION, None), "needs lost or unmet, which are not priced".to_owned()),
     ];
+    if shown.iter().any(|(at, _)| {
+        let t = &outcome[view.best[*at]].totals;
+        t.lost_needs + t.unmet_needs == 0 && !is_comparable(t)
+    }) {
+        let words = "compacts, shows results in part only, or gives back: beyond the bound";
+        items.push((Key::Mark(Mark::Diamond, 9.0, BLUE, None), words.to_owned()));
+    }
     items.extend(lines.iter().filter(|line| line.1.is_some()).map(|(words, _, colour)| (Key::Line(3.0, *colour), (*words).to_owned())));
     let top = legend(&mut canvas, (MARGIN, RIGHT), y, &items) + 44.0;
     let bottom = top + PITCH * shown.len() as f64;
@@ -67,7 +75,11 @@ pub(super) fn draw(view: &PoliciesView) -> Canvas {
         let lost = t.lost_needs + t.unmet_needs;
         canvas.line((plot.x0, y), (plot.x1, y), 1.0, GRID);
         canvas.line((scale.at(1.0), y), (scale.at(*value), y), 3.0, if lost > 0 { VERMILLION } else { BLUE });
-        let (mark, colour) = if lost > 0 { (Mark::Triangle, VERMILLION) } else { (Mark::Disc, BLUE) };
+        let (mark, colour) = match lost {
+            0 if is_comparable(t) => (Mark::Disc, BLUE),
+            0 => (Mark::Diamond, BLUE),
+            _ => (Mark::Triangle, VERMILLION),
+        };
         canvas.mark(mark, scale.at(*value), y, 9.0, colour, Some((1.5, WHITE)));
         canvas.text(&fit(&row.knobs.policy, SMALL, 310.0), (plot.x0 - 14.0, y), Align::End, SMALL, INK);
         for (i, n) in [t.refetches, lost, t.clear_events].into_iter().enumerate() {
@@ -87,7 +99,7 @@ pub(super) fn draw_matrix(view: &MatrixView) -> Canvas {
     }
     let scale = CostScale::new(view.cells.iter().flatten().map(|cell| cell.map(|(ratio, _)| ratio)));
     let cell_height = 40.0;
-    let height = 400.0 + cell_height * view.policies.len() as f64;
+    let height = 270.0 + cell_height * view.policies.len() as f64;
     let mut canvas = Canvas::new(WIDTH, height as u32);
     let sub = [
         view.title.to_owned(),
@@ -106,7 +118,7 @@ pub(super) fn draw_matrix(view: &MatrixView) -> Canvas {
     }
     for (row, (policy, cells)) in view.policies.iter().zip(view.cells).enumerate() {
         let y = top + cell_height * row as f64;
-        let strong = matches!(*policy, "none" | "oracle" | "bound");
+        let strong = matches!(policy.split(' ').next(), Some("none" | "oracle" | "bound"));
         let font = if strong { STRONG } else { SMALL };
         canvas.text(&fit(policy, font, 310.0), (left - 14.0, y + cell_height / 2.0), Align::End, font, INK);
         for (i, cell) in cells.iter().enumerate() {
