@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod golden;
 mod guide;
+mod ingest_agents;
 mod ingest_broken;
 mod ingest_claude_code;
 mod ingest_linear;

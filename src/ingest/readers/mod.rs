@@ -11,8 +11,10 @@ mod linear;
 mod managed_agents;
 mod messages_api;
 mod mini_swe;
+mod openhands;
 mod pairing;
 mod pi;
+mod swe_agent;
 mod trace_file;
 mod usage;
 
@@ -56,6 +58,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &atif::Atif,
     &mini_swe::MiniSwe,
     &gemini_cli::GeminiCli,
+    &openhands::OpenHands,
+    &swe_agent::SweAgent,
     &messages_api::MessagesApi,
 ];
 
