@@ -292,6 +292,133 @@ fn openhands_newer_events() {
     damage(&lines(&log));
 }
 
+fn inspect_call(n: usize, input: Value, message: &Value, usage: Value) -> Value {
+    let output = json!({"model": "gpt-4o-mini-2024-07-18", "choices": [{"message": message, "stop_reason": "stop"}], "usage": usage});
+    json!({"event": "model", "timestamp": format!("2025-05-12T20:27:{n:02}-04:00"), "model": "openai/gpt-4o-mini", "input": input,
+        "tools": [{"name": "go", "description": "attachment://tool", "parameters": {}}], "output": output})
+}
+
+/// Four messages: a task, a use, its result, the answer.
+fn inspect_messages() -> [Value; 4] {
+    [
+        json!({"id": "m0", "role": "user", "content": "attachment://task"}),
+        json!({"id": "m1", "role": "assistant", "content": [{"type": "reasoning", "reasoning": "Hm."}],
+            "tool_calls": [{"id": "call_0123456789abcdef", "function": "go", "arguments": {"url": "x"}}]}),
+        json!({"id": "m2", "role": "tool", "tool_call_id": "call_0123456789abcdef", "function": "go", "content": "", "error": {"type": "timeout", "message": "It took too long."}}),
+        json!({"id": "m3", "role": "assistant", "content": "Done."}),
+    ]
+}
+
+fn inspect_sample(id: u64) -> Value {
+    let [task, mut asked, told, mut answer] = inspect_messages();
+    let used = |input: u64, read: u64, total: u64| json!({"input_tokens": input, "output_tokens": 9, "total_tokens": total, "input_tokens_cache_read": read});
+    (asked["id"], answer["id"]) = (json!(format!("m1 of {id}")), json!(format!("m3 of {id}")));
+    json!({
+        "id": id, "epoch": 1, "uuid": format!("u{id}"), "input": "x", "messages": inspect_messages(),
+        "attachments": {"task": "Go there and look, and tell me what there is to see.", "tool": "Goes to a place."},
+        "events": [
+            {"event": "state"},
+            inspect_call(1, json!([task]), &asked, used(100, 0, 109)),
+            {"event": "tool", "id": "call_0123456789abcdef", "function": "go", "result": ""},
+            inspect_call(9, json!([task, asked, told]), &answer, used(150, 90, 159)),
+            {"event": "model", "input": [task], "output": {"choices": []}, "error": "refused"}
+        ]
+    })
+}
+
+fn inspect_log(samples: Value) -> Value {
+    json!({"version": 2, "status": "success", "eval": {"run_id": "r", "model": "openai/gpt-4o-mini"}, "samples": samples})
+}
+
+fn archive(files: &[(&str, Vec<u8>)], method: zip::CompressionMethod) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        zip.start_file(*name, zip::write::SimpleFileOptions::default().compression_method(method)).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn inspect_model_events_are_calls() {
+    let log = inspect_log(json!([inspect_sample(1), inspect_sample(2)]));
+    let all = read(serde_json::to_string_pretty(&log).unwrap());
+    // The samples are alike and two all the same.
+    assert_eq!(counts(&all.reports[0]), ("inspect", 4, 2, 0, 0));
+    assert_eq!(all.documents.len(), 2);
+    let doc = &all.documents[0];
+    assert_eq!(shape(doc), ["u>tu", "r>t"]);
+    assert_eq!(usage(doc), [Some((100, 0, 0, 9)), Some((60, 90, 0, 9))]);
+    assert_eq!(all.reports[0].ignored_types.get("failed_request"), Some(&2));
+    // Input that the events name by number in a pool.
+    let mut pooled = inspect_sample(1);
+    pooled["message_pool"] = json!(inspect_messages());
+    for (event, refs) in [(1, json!([[0, 1]])), (3, json!([[0, 1], [1, 3]]))] {
+        pooled["events"][event]["input"] = json!([]);
+        pooled["events"][event]["input_refs"] = refs;
+    }
+    let other = read(inspect_log(json!([pooled])).to_string());
+    assert_eq!(other.documents[0].requests, doc.requests);
+    // A reference past the pool's end: the call is left out, and said so.
+    let mut past = pooled.clone();
+    past["events"][3]["input_refs"] = json!([[7, 9], [3, 1], "x"]);
+    let all = read(inspect_log(json!([past])).to_string());
+    assert_eq!((all.reports[0].requests, all.reports[0].ignored_types.get("request_without_input")), (1, Some(&1)));
+    // Without events: the messages, and no usage.
+    let mut bare = inspect_sample(4);
+    bare["events"] = json!([]);
+    let all = read(inspect_log(json!([bare])).to_string());
+    assert_eq!((counts(&all.reports[0]), all.reports[0].requests_with_usage), (("inspect", 2, 1, 0, 0), 0));
+    // Another cache's answer was not billed.
+    let mut cached = inspect_sample(5);
+    cached["events"][3]["cache"] = json!("read");
+    assert_eq!(read(inspect_log(json!([cached])).to_string()).reports[0].requests_with_usage, 1);
+    damage(&log.to_string());
+}
+
+#[test]
+fn inspect_archives_deflated_stored_and_zstd() {
+    let sample = |id: u64| inspect_sample(id).to_string().into_bytes();
+    let files = [
+        ("_journal/start.json", b"{}".to_vec()),
+        ("samples/1_epoch_1.json", sample(1)),
+        ("samples/2_epoch_1.json", b"{\"id\": 2, \"cut".to_vec()),
+        ("samples/3_epoch_1.json", sample(3)),
+        ("header.json", b"{}".to_vec()),
+    ];
+    for method in [zip::CompressionMethod::Deflated, zip::CompressionMethod::Stored] {
+        let all = read(archive(&files, method));
+        assert_eq!(counts(&all.reports[0]), ("inspect", 4, 2, 0, 0));
+        // The cut sample is named and costs the others nothing.
+        assert_eq!((all.reports[0].skipped_records, all.reports[0].skipped[0].line), (1, 3));
+        assert_eq!(usage(&all.documents[1]), [Some((100, 0, 0, 9)), Some((60, 90, 0, 9))]);
+    }
+    // zstd: the data as it is, under the method's number.
+    let packed = ruzstd::encoding::compress_to_vec(sample(1).as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
+    let with_method = |bytes: Vec<u8>, method: u8| {
+        let mut zip = archive(&[("samples/1_epoch_1.json", bytes)], zip::CompressionMethod::Stored);
+        let directory = zip.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+        (zip[8], zip[directory + 10]) = (method, method);
+        zip
+    };
+    assert_eq!(counts(&read(with_method(packed, 93)).reports[0]), ("inspect", 2, 1, 0, 0));
+    let all = read(with_method(sample(1), 12));
+    assert!(all.reports[0].skipped[0].why.contains("deflate and zstd are"), "{:?}", all.reports[0].skipped);
+    // Cut, and damaged anywhere.
+    let whole = archive(&files, zip::CompressionMethod::Deflated);
+    let all = read(&whole[..whole.len() / 2]);
+    assert!(all.reports[0].skipped[0].why.contains("cut or damaged"), "{:?}", all.reports[0].skipped);
+    for at in (0..whole.len()).step_by(5) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x55;
+        assert_eq!(read(damaged).reports.len(), 1);
+    }
+    // A zip archive of something else.
+    let all = read(archive(&[("word/document.xml", b"x".to_vec())], zip::CompressionMethod::Deflated));
+    assert!(all.reports[0].error.as_ref().unwrap().contains("looks like a zip archive"), "{:?}", all.reports[0].error);
+}
+
 #[test]
 fn samples_have_the_counts_of_an_independent_reader() {
     let Some(dir) = super::shared::folder("real") else { return };
@@ -304,6 +431,12 @@ fn samples_have_the_counts_of_an_independent_reader() {
         // Its last words were said without usage.
         ("openhands/openhands-2.json", (5, 4, 4, 5_504 - 5_482, 11_793, 5_482, 2_024)),
         ("openhands/openhands-3.json", (4, 4, 4, 3_949 - 3_927, 10_879, 3_927, 358)),
+        // The totals say that the input includes what the cache gave.
+        ("inspect/inspect-1.json", (5, 5, 4, 15_235 - 9_088, 9_088, 0, 281)),
+        ("inspect/inspect-2.json", (1, 1, 0, 66, 0, 0, 3)),
+        ("inspect/inspect-3.eval", (6, 0, 5, 0, 0, 0, 0)),
+        // Results only, and no call.
+        ("inspect/inspect-4.json", (0, 0, 0, 0, 0, 0, 0)),
     ] {
         let mut ingest = Ingest::new(Options::default());
         ingest.read(name, std::fs::File::open(dir.join(name)).unwrap());

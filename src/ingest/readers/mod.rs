@@ -7,6 +7,7 @@ mod content;
 mod gemini_cli;
 mod head;
 mod identity;
+mod inspect;
 mod linear;
 mod managed_agents;
 mod messages_api;
@@ -58,6 +59,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &atif::Atif,
     &mini_swe::MiniSwe,
     &gemini_cli::GeminiCli,
+    &inspect::Inspect,
     &openhands::OpenHands,
     &swe_agent::SweAgent,
     &messages_api::MessagesApi,

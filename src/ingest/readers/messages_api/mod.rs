@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use super::super::input::Input;
 use super::super::lenient::Object;
-use super::super::normal::{Asked, Held, hash, short};
+use super::super::normal::{Asked, Held, Part, hash, short};
 use super::super::records::{Refusal, each_record};
 use super::super::{FileReport, Options, time};
 use super::content::CacheControl;
@@ -52,22 +52,7 @@ impl Format for MessagesApi {
     fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
         let mut log = Log::new(options.needs.find);
         each_record(input.elements(), options.limits, report, &mut |text, _| log.record(text));
-        log.end_of_messages();
-        report.duplicates += log.duplicates;
-        report.repaired += log.repaired;
-        for kind in &log.ignored {
-            report.ignore(kind);
-        }
-        let notes = [
-            (log.unzoned, "timestamps without a zone were taken as UTC"),
-            (log.redacted, "requests are redacted: only their usage counts, and what they hold is taken as client text"),
-            (log.cache_hits, "requests were answered from the gateway's own cache: no provider billed them, their usage is left out"),
-        ];
-        for (n, what) in notes.into_iter().filter(|&(n, _)| n > 0) {
-            report.note(format!("{n} {what}"));
-        }
-        log.restore();
-        Parsed { parts: regroup(&log.messages, log.exchanges, report), documents: Vec::new() }
+        Parsed { parts: log.finish(report), documents: Vec::new() }
     }
 
     fn assumed_base(&self) -> u32 {
@@ -87,8 +72,9 @@ struct Context {
     sent: bool,
 }
 
-/// A log as it is read.
-struct Log {
+/// A log as it is read: requests and responses, of which conversations are made at the end. Other formats whose requests repeat their history
+/// hand theirs in by [`Log::told`].
+pub struct Log {
     keep: bool,
     messages: Vec<Msg>,
     by_hash: HashMap<u128, u32>,
@@ -112,7 +98,8 @@ struct Log {
 const REDACTED: &str = "redacted-by-litellm";
 
 impl Log {
-    fn new(keep: bool) -> Self {
+    /// A log of nothing yet. `keep`: whether text is needed later.
+    pub fn new(keep: bool) -> Self {
         Self {
             keep,
             messages: Vec::new(),
@@ -130,6 +117,35 @@ impl Log {
             redacted: 0,
             cache_hits: 0,
         }
+    }
+
+    /// A request and its response in the shape of `OpenAI` chat or the Messages API; without a response, a mere list of messages.
+    pub fn told(&mut self, body: &Value, response: Option<&Value>, session: Option<String>, at: Option<time::Instant>) {
+        let (body, response) = (body.to_string(), response.map(Value::to_string));
+        let Some(body) = object::<Body<'_>>(&body) else { return };
+        let raw = response.as_deref().and_then(|r| serde_json::from_str::<&RawValue>(r).ok());
+        let sent = raw.is_some();
+        self.exchange(&body, Context { at, session, whole: sent, sent }, reply(raw, self.keep));
+    }
+
+    /// The conversations, and what the report is to say of them.
+    pub fn finish(mut self, report: &mut FileReport) -> Vec<Part> {
+        self.end_of_messages();
+        report.duplicates += self.duplicates;
+        report.repaired += self.repaired;
+        for kind in &self.ignored {
+            report.ignore(kind);
+        }
+        let notes = [
+            (self.unzoned, "timestamps without a zone were taken as UTC"),
+            (self.redacted, "requests are redacted: only their usage counts, and what they hold is taken as client text"),
+            (self.cache_hits, "requests were answered from the gateway's own cache: no provider billed them, their usage is left out"),
+        ];
+        for (n, what) in notes.into_iter().filter(|&(n, _)| n > 0) {
+            report.note(format!("{n} {what}"));
+        }
+        self.restore();
+        regroup(&self.messages, self.exchanges, report)
     }
 
     /// Puts originals in the place of placeholders, where some message of the log holds them. A message that some request sent whole stays
