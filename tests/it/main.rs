@@ -16,6 +16,7 @@ mod ingest_linear;
 mod ingest_managed_agents;
 mod ingest_messages;
 mod ingest_real;
+mod ingest_requests;
 mod inspect;
 mod lint;
 mod models;

@@ -8,11 +8,13 @@ mod gemini_cli;
 mod head;
 mod identity;
 mod inspect;
+mod langchain;
 mod linear;
 mod managed_agents;
 mod messages_api;
 mod mini_swe;
 mod openhands;
+mod otel;
 mod pairing;
 mod pi;
 mod swe_agent;
@@ -62,6 +64,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &inspect::Inspect,
     &openhands::OpenHands,
     &swe_agent::SweAgent,
+    &langchain::LangChain,
+    &otel::Otel,
     &messages_api::MessagesApi,
 ];
 

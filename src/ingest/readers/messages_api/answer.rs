@@ -71,7 +71,13 @@ fn body(text: &str, keep: bool) -> Reply {
         Content::Blocks(choices) => choices.iter().flatten().next(),
         _ => None,
     };
+    let items = response.output.filter(|_| choice.is_none() && response.content.is_none());
+    let items = items.and_then(|o| serde_json::from_str::<Vec<Value>>(o.get()).ok());
     let (msg, stopped) = match (choice, response.content) {
+        (None, None) if items.is_some() => {
+            let message = super::responses::answer(items.as_deref().unwrap_or_default()).to_string();
+            (assistant(&message, keep), response.status.text() == "completed")
+        }
         (Some(choice), _) => (assistant(choice.message.map_or("{}", RawValue::get), keep), choice.finish_reason.get().is_some()),
         (None, Some(content)) => {
             let message = format!("{{\"content\":{}}}", content.get());
@@ -90,6 +96,23 @@ fn body(text: &str, keep: bool) -> Reply {
         usage: response.usage.0,
         applied: applied(&response.context_management),
     }))
+}
+
+/// The response of the Responses API that the `response` of a record holds, also at the end of a stream.
+pub fn whole(raw: Option<&RawValue>) -> Option<Value> {
+    let text = unwrapped(raw?.get()).into_owned();
+    let inner = match object::<Received<'_>>(&text) {
+        Some(received) => given(received.body).or(given(received.body_raw)).map(std::borrow::Cow::into_owned),
+        None => None,
+    };
+    let text = inner.unwrap_or(text);
+    let whole = if text.trim_start().starts_with('{') {
+        serde_json::from_str::<Value>(&text).ok()?
+    } else {
+        let event = |text: &String| serde_json::from_str::<Value>(text).ok().filter(|e| e["response"]["output"].is_array());
+        events(&text).iter().rev().find_map(event)?["response"].take()
+    };
+    whole["output"].is_array().then_some(whole)
 }
 
 /// A message as an assistant's, whether it says so or not.
@@ -143,6 +166,8 @@ struct Stream {
     blocks: Vec<(u64, Value, String)>,
     failed: bool,
     any: bool,
+    /// The whole response, as the last event of the Responses API repeats it.
+    whole: Option<Value>,
 }
 
 /// Puts a stream together; one that breaks off is kept as far as it goes.
@@ -211,7 +236,8 @@ impl Stream {
                     }
                 }
             }
-            "error" => self.failed = true,
+            "response.completed" | "response.incomplete" => self.whole = Some(event["response"].clone()),
+            "error" | "response.failed" => self.failed = true,
             _ => {}
         }
     }
@@ -223,7 +249,10 @@ impl Stream {
     }
 
     fn finish(self, keep: bool) -> Reply {
-        let Self { mut answer, blocks, failed, any } = self;
+        let Self { mut answer, blocks, failed, any, whole } = self;
+        if let Some(whole) = whole {
+            return body(&whole.to_string(), keep);
+        }
         if !any {
             return if failed { Reply::Failed } else { Reply::Missing };
         }
