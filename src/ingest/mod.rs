@@ -43,6 +43,7 @@ use std::io::Read;
 pub use clearing::{AskedEdit, ClearingReport, ObservedRequest, RecordedClearing, SizedUnder};
 pub use fit::default_bytes_per_token;
 pub use held_out::{HeldOut, Step};
+pub(crate) use media::png_like;
 pub use natural::{Caching, NaturalInvalidation, natural_invalidations};
 pub use needs::Quotations;
 pub use options::{AgentFilter, Limits, NeedOptions, Options, OwnText, default_refetch};
@@ -74,6 +75,11 @@ pub struct Ingested {
 /// It cannot be read or decompressed.
 pub fn decompressed(raw: impl Read) -> std::io::Result<Vec<u8>> {
     Input::open(raw)?.bytes()
+}
+
+/// Name of the format of a file that starts like this (decompressed); `None` where it is none that is known.
+pub fn format_of(start: &[u8]) -> Option<&'static str> {
+    readers::detect(&Head::new(start)).map(Format::name)
 }
 
 /// A file that was parsed and not yet compared with the others.

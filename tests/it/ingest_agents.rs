@@ -52,7 +52,7 @@ fn swe_call(id: &str, name: &str, arguments: &str) -> Value {
     json!([{"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}])
 }
 
-fn swe_functions() -> Value {
+pub fn swe_functions() -> Value {
     json!({
         "trajectory": [{"action": "ls", "observation": "a b", "response": "Look.", "thought": "Look.", "execution_time": 0.1,
             "messages": [{"role": "user", "content": "Old environment output: (3 lines omitted)"}]}],
@@ -176,7 +176,7 @@ fn hands_seen(id: u64, action: &Value, words: &str) -> Value {
         "tool_call_metadata": action["tool_call_metadata"], "extras": {}})
 }
 
-fn hands_events() -> Vec<Value> {
+pub fn hands_events() -> Vec<Value> {
     let two = [("t1", "a"), ("t2", "b")];
     let (first, second) = (hands_action(3, "r1", &two, 0, 100, 0), hands_action(5, "r1", &two, 1, 100, 0));
     vec![
@@ -246,6 +246,24 @@ fn openhands_rows_with_their_metrics() {
 }
 
 #[test]
+fn a_folder_of_openhands_events_is_one_log() {
+    let folder = super::cli::Folder::new("events");
+    for (i, event) in hands_events().iter().enumerate() {
+        folder.write(&format!("session/events/event-{i:05}-0a1b.json"), &serde_json::to_string_pretty(event).unwrap());
+    }
+    folder.write("session/base_state.json", "{\"id\": 1}");
+    // Numbered files that are no events are read one by one.
+    folder.write("other/1.json", "{\"a\": 1}");
+    folder
+        .write("other/2.json", "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi.\"},{\"role\":\"assistant\",\"content\":\"Hello.\"}]}");
+    let output = folder.run(&["import", ".", "--out", "out.jsonl"]);
+    let report = super::cli::text(&output.stderr);
+    assert!(output.status.success(), "{report}");
+    assert!(report.contains("session/events (8 events)") && report.contains("other/1.json: looks like"), "{report}");
+    assert!(report.contains("2 transcripts, 3 requests"), "{report}");
+}
+
+#[test]
 fn an_openhands_condensation_begins_another_transcript() {
     let mut events = hands_events();
     events.truncate(7);
@@ -309,7 +327,7 @@ fn inspect_messages() -> [Value; 4] {
     ]
 }
 
-fn inspect_sample(id: u64) -> Value {
+pub fn inspect_sample(id: u64) -> Value {
     let [task, mut asked, told, mut answer] = inspect_messages();
     let used = |input: u64, read: u64, total: u64| json!({"input_tokens": input, "output_tokens": 9, "total_tokens": total, "input_tokens_cache_read": read});
     (asked["id"], answer["id"]) = (json!(format!("m1 of {id}")), json!(format!("m3 of {id}")));
@@ -326,7 +344,7 @@ fn inspect_sample(id: u64) -> Value {
     })
 }
 
-fn inspect_log(samples: Value) -> Value {
+pub fn inspect_log(samples: Value) -> Value {
     json!({"version": 2, "status": "success", "eval": {"run_id": "r", "model": "openai/gpt-4o-mini"}, "samples": samples})
 }
 

@@ -74,7 +74,7 @@ fn responded(id: &str, output: &[Value], input: u64, cached: u64, previous: Opti
 }
 
 /// Two calls of one conversation: the second sends its history, or names the response before it.
-fn responses(chained: bool) -> Vec<Value> {
+pub fn responses(chained: bool) -> Vec<Value> {
     let [thought, search, call] = used();
     let request = |input: Value, previous: Option<&str>| json!({"model": "gpt-5", "instructions": "Be brief.", "tools": [{"type": "function", "name": "read"}], "input": input, "previous_response_id": previous});
     let second =
@@ -166,7 +166,7 @@ fn otel_span(n: u64, operation: &str, mut attributes: Value) -> Value {
     json!({"name": "chat", "context": {"trace_id": "0xabc", "span_id": format!("0x{n}")}, "start_time": format!("2026-01-01T00:00:0{n}.000000Z"), "attributes": attributes, "events": []})
 }
 
-fn otel_log() -> Vec<Value> {
+pub fn otel_log() -> Vec<Value> {
     let used = |prompt: u64, read: u64| json!({"gen_ai.usage.input_tokens": prompt, "gen_ai.usage.output_tokens": 7, "gen_ai.usage.cache_read.input_tokens": read});
     let mut first = used(100, 0);
     first["gen_ai.input.messages"] = json!(otel_messages(1).to_string());
@@ -257,7 +257,7 @@ fn dump(class: &str, kwargs: Value) -> Value {
     json!({"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", class], "kwargs": kwargs})
 }
 
-fn dumps() -> Vec<Value> {
+pub fn dumps() -> Vec<Value> {
     let used = json!({"input_tokens": 100, "output_tokens": 9, "total_tokens": 109, "input_token_details": {"cache_read": 60, "cache_creation": 10}});
     let content = json!([{"type": "text", "text": "I read."}, {"type": "tool_use", "id": CALL, "name": "read", "input": {"path": "a"}}]);
     vec![
