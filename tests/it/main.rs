@@ -18,6 +18,7 @@ mod ingest_managed_agents;
 mod ingest_messages;
 mod ingest_real;
 mod ingest_requests;
+mod ingest_rows;
 mod inspect;
 mod lint;
 mod models;

@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::super::input::Input;
 use super::super::normal::{Part, hash};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{each_record, value};
 use super::super::{FileReport, Options, time};
 use super::linear::{count, text};
 use super::messages_api::Log;
@@ -42,7 +42,7 @@ impl Format for Inspect {
         } else {
             let mut notes = FileReport::default();
             each_record(input.elements(), options.limits, report, &mut |record, _| {
-                let log: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+                let log = value(record)?;
                 let run = text(&log["eval"], "run_id");
                 log["samples"].as_array().into_iter().flatten().for_each(|s| sample(s, run, options, &mut notes, &mut parts));
                 Ok(())
@@ -95,7 +95,7 @@ fn archive(input: Input<'_>, options: &Options, report: &mut FileReport, parts: 
                 let mut notes = FileReport::default();
                 if let Ok(input) = Input::open(json.as_slice()) {
                     each_record(input, options.limits, &mut of_sample, &mut |record, _| {
-                        let value: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+                        let value = value(record)?;
                         sample(&value, "", options, &mut notes, parts);
                         Ok(())
                     });

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::input::Input;
-use super::super::records::{Refusal, each_record};
+use super::super::records::{each_record, value};
 use super::super::{FileReport, Options, time};
 use super::linear::{count, text};
 use super::messages_api::Log;
@@ -34,7 +34,7 @@ impl Format for LangChain {
         let mut loose = Vec::new();
         let mut ignored = Vec::new();
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let record: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+            let record = value(record)?;
             match (message(&record), text(&record, "run_type")) {
                 (Some(message), _) => loose.push(message),
                 (None, "llm") => run(&record, &mut log, &mut ignored),

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::input::Input;
-use super::super::records::{Refusal, each_record};
+use super::super::records::{each_record, value};
 use super::super::time::{Instant, parse};
 use super::super::{FileReport, Options};
 use super::linear::{count, text};
@@ -35,7 +35,7 @@ impl Format for Otel {
     fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
         let mut reader = Reader { log: Log::new(options.needs.find), ignored: Vec::new(), cut: 0 };
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let record: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+            let record = value(record)?;
             let any = |of: &Value, keys: [&str; 2]| -> Vec<Value> {
                 keys.iter().find_map(|key| of[*key].as_array().cloned()).unwrap_or_default()
             };

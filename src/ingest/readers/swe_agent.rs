@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::input::Input;
 use super::super::normal::{Call, Part, hash};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{Refusal, each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, gather, text};
@@ -36,7 +36,7 @@ impl Format for SweAgent {
         let mut notes = FileReport::default();
         let (mut elided, mut named) = (0, true);
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let record_value: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+            let record_value = value(record)?;
             let Some(history) = history(&record_value) else {
                 return Err(Refusal::Unusable("has neither a history nor a trajectory of messages or steps".to_owned()));
             };

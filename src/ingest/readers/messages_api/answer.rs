@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::super::lenient::{Content, Object, Str};
 use super::super::super::normal::Applied;
+use super::super::super::repair::repair;
 use super::super::content::Piece;
 use super::super::usage::RawUsage;
 use super::message::Msg;
@@ -117,7 +118,8 @@ pub fn whole(raw: Option<&RawValue>) -> Option<Value> {
 
 /// A message as an assistant's, whether it says so or not.
 fn assistant(json: &str, keep: bool) -> Option<Msg> {
-    let mut message = object::<Message<'_>>(json)?;
+    let repaired = if object::<Message<'_>>(json).is_none() { Some(repair(json)) } else { None };
+    let mut message = object::<Message<'_>>(repaired.as_deref().unwrap_or(json))?;
     message.role = Str(Some("assistant".into()));
     Some(Msg::new(&message, keep).0)
 }
@@ -175,7 +177,7 @@ fn stream<'e>(events: impl Iterator<Item = &'e str>, keep: bool) -> Reply {
     let mut stream = Stream::default();
     for event in events {
         // Raw events, or objects that hold one under `data` as an object or as text.
-        let Ok(mut event) = serde_json::from_str::<Value>(event) else { continue };
+        let Some(mut event) = super::lenient(event) else { continue };
         if let Some(data) = event.get_mut("data").map(Value::take) {
             event = match data {
                 Value::String(text) => serde_json::from_str(&text).unwrap_or_default(),

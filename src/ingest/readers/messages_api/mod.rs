@@ -16,7 +16,8 @@ use serde_json::value::RawValue;
 use super::super::input::Input;
 use super::super::lenient::Object;
 use super::super::normal::{Asked, Held, Part, hash, short};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{Refusal, each_record, value};
+use super::super::repair::repair;
 use super::super::{FileReport, Options, time};
 use super::content::CacheControl;
 use super::identity::{originals, restore};
@@ -200,7 +201,7 @@ impl Log {
             let response = if line.object.text() == "response" { Some(text) } else { line.response.map(RawValue::get) };
             self.responses(text, response, Context { at, session, whole: true, sent: true });
         } else if responses::is_item(line.kind.text()) || (line.kind.text() == "message" && line.content.is_some_and(parts_of_items)) {
-            self.items.extend(serde_json::from_str::<Value>(text).ok());
+            self.items.extend(lenient(text));
         } else if line.messages.is_some() {
             self.end_of_messages();
             let Some(body) = object::<Body<'_>>(text) else { return };
@@ -255,8 +256,9 @@ impl Log {
 
     /// A request to the Responses API and what came of it.
     fn responses(&mut self, request: &str, response: Option<&str>, context: Context) {
-        let Ok(request) = serde_json::from_str::<Value>(request) else { return };
-        let raw = response.and_then(|r| serde_json::from_str::<&RawValue>(r).ok());
+        let Some(request) = lenient(request) else { return };
+        let response = response.and_then(lenient).map(|r| r.to_string());
+        let raw = response.as_deref().and_then(|r| serde_json::from_str::<&RawValue>(r).ok());
         let body = responses::body(&request, self.chains.before(request["previous_response_id"].as_str())).to_string();
         if let Some(whole) = answer::whole(raw) {
             self.chains.add(&request, &whole);
@@ -304,7 +306,12 @@ impl Log {
             return (Some(id), marks);
         }
         let converted = super::langchain::from_dump(raw);
-        let Some(message) = object::<Message<'_>>(converted.as_deref().unwrap_or(raw)) else { return (None, Marks::default()) };
+        let text = converted.as_deref().unwrap_or(raw);
+        // What is raw until here may hold what only a repair makes JSON.
+        let repaired = if object::<Message<'_>>(text).is_none() { Some(repair(text)) } else { None };
+        let Some(message) = object::<Message<'_>>(repaired.as_deref().unwrap_or(text)) else {
+            return (None, Marks::default());
+        };
         let (msg, marks) = Msg::new(&message, self.keep);
         // Two messages may be the same to the recognition and differ in what they hold (a reminder more, a result cleared).
         let sizes: Vec<_> = msg.pieces.iter().map(|p| (p.item.bytes, p.item.fixed)).collect();
@@ -445,6 +452,11 @@ impl Log {
         let bytes: u64 = messages[..head].iter().map(|&m| self.messages[m as usize].bytes()).sum();
         self.add(Exchange { messages: messages[head..].to_vec(), base_bytes: (head > 0).then_some(bytes), ..Exchange::default() });
     }
+}
+
+/// A value that may need a repair.
+fn lenient(text: &str) -> Option<Value> {
+    value(text).or_else(|_| value(&repair(text))).ok()
 }
 
 /// Whether an `input` is that of a request, and no tool's.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::input::Input;
 use super::super::normal::hash;
-use super::super::records::{Refusal, each_record};
+use super::super::records::{Refusal, each_record, value};
 use super::super::{FileReport, Options};
 use super::linear::text;
 use super::{Format, Head, Parsed};
@@ -42,7 +42,7 @@ impl Format for OpenHands {
         let mut loose: Vec<Value> = Vec::new();
         let mut notes = FileReport::default();
         each_record(input.elements(), options.limits, report, &mut |text, _| {
-            let record: Value = serde_json::from_str(text).map_err(|_| Refusal::Syntax)?;
+            let record = value(text)?;
             if let Some(history) = record["history"].as_array() {
                 // A row may be there twice, of two attempts: the history tells them apart.
                 let session = format!("{} {:032x}", record["instance_id"].as_str().unwrap_or_default(), hash(&[text]));
