@@ -230,7 +230,9 @@ impl Document<'_> {
         let under = frame.map_or("", |f| f.under.as_str());
         let structure = frame.is_none_or(|f| !f.content);
         let plain = text.len() <= 80 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.:/@+-<> ".contains(&b));
-        let model = PATHS.contains(&key) || (key == "name" && under == "model") || key.ends_with(".model") || under.ends_with(".model");
+        let model = PATHS.contains(&key)
+            || (key == "name" && under == "model")
+            || [key, under].iter().any(|k| k.starts_with("gen_ai.re") && k.ends_with("model"));
         let stays = is_time(text)
             || (plain && text.starts_with("gen_ai."))
             || (plain && structure && !text.contains(' ') && (model || (KINDS.contains(&key) && !text.contains(['/', ':', '@']))))

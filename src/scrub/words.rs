@@ -89,7 +89,7 @@ impl Words {
         };
         let next = |number: &str| {
             let next = step(number, b'0', b'9');
-            if next.starts_with('0') { format!("1{}", &next[1..]) } else { next }
+            next.strip_prefix('0').map_or_else(|| next.clone(), |rest| format!("1{rest}"))
         };
         // Of the same length with zeros at its head a number is another one.
         let replaced = self.replacement(rest, make, next);

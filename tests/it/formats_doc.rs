@@ -26,8 +26,8 @@ fn the_table_of_samples_is_what_comes_out() {
         let short = name.split('/').next_back().unwrap();
         let format = r.format.unwrap_or("none");
         let counts = [r.requests, r.requests_with_usage, r.tool_uses, r.needs, r.duplicates, r.skipped_records];
-        let cells: String = counts.iter().map(|n| format!(" {n} |")).collect();
-        writeln!(table, "| `{short}` | `{format}` |{cells}").unwrap();
+        let cells = counts.map(|n| n.to_string()).join(" | ");
+        writeln!(table, "| `{short}` | `{format}` | {cells} |").unwrap();
     }
     let doc = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats.md")).unwrap();
     assert!(doc.contains(&table), "docs/formats.md should hold:\n{table}");

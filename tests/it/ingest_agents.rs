@@ -1,4 +1,4 @@
-//! Logs of SWE-agent, OpenHands and Inspect: small ones of each, and the counts of the samples where they are at hand.
+//! Logs of SWE-agent, `OpenHands` and Inspect: small ones of each, and the counts of the samples where they are at hand.
 
 use std::fmt::Write as _;
 

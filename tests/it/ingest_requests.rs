@@ -1,4 +1,4 @@
-//! Other logs of requests: OpenAI's Responses API, OpenTelemetry spans, LangChain dumps, rows of datasets.
+//! Other logs of requests: `OpenAI`'s Responses API, `OpenTelemetry` spans, `LangChain` dumps, rows of datasets.
 
 use std::fmt::Write as _;
 

@@ -8,6 +8,7 @@ mod cli;
 mod compare;
 mod config;
 mod formats_doc;
+mod fuzz_corpus;
 mod golden;
 mod guide;
 mod ingest_agents;

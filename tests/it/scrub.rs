@@ -18,7 +18,7 @@ fn read(log: &[u8]) -> Ingested {
 }
 
 /// A small log of every format that is read.
-fn logs() -> Vec<(&'static str, String)> {
+pub fn logs() -> Vec<(&'static str, String)> {
     let lines = |values: &[Value]| ingest_linear::lines(values);
     let words = "The quick brown fox jumps over the lazy dog, and 1,234 hounds look on in wonder.";
     let quote = json!([

@@ -78,9 +78,8 @@ fn archive(input: Input<'_>, options: &Options, report: &mut FileReport, parts: 
         Err(error) => return report.skip(1, format!("the archive cannot be read ({})", error.kind()), named),
     };
     report.bytes = packed.len() as u64;
-    let mut archive = match ZipArchive::new(Cursor::new(packed)) {
-        Ok(archive) => archive,
-        Err(_) => return report.skip(1, "the archive is cut or damaged: its directory, which stands at the end, is not there", named),
+    let Ok(mut archive) = ZipArchive::new(Cursor::new(packed)) else {
+        return report.skip(1, "the archive is cut or damaged: its directory, which stands at the end, is not there", named);
     };
     for i in 0..archive.len() {
         let is_sample =

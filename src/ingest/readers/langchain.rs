@@ -42,7 +42,9 @@ impl Format for LangChain {
             }
             Ok(())
         });
-        ignored.iter().for_each(|kind| report.ignore(kind));
+        for kind in &ignored {
+            report.ignore(kind);
+        }
         if !loose.is_empty() {
             log.told(&json!({ "messages": loose }), None, None, None);
         }

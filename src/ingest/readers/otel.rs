@@ -49,7 +49,9 @@ impl Format for Otel {
             Ok(())
         });
         let Reader { log, ignored, cut } = reader;
-        ignored.iter().for_each(|kind| report.ignore(kind));
+        for kind in &ignored {
+            report.ignore(kind);
+        }
         if cut > 0 {
             report.note(format!("{cut} attributes are no whole JSON: the exporter cut them; raise its limit on the length of attributes"));
         }

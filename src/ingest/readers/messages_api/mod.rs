@@ -255,7 +255,7 @@ impl Log {
     }
 
     /// A request to the Responses API and what came of it.
-    fn responses(&mut self, request: &str, response: Option<&str>, context: Context) {
+    fn responses(&mut self, request: &str, response: Option<&str>, mut context: Context) {
         let Some(request) = lenient(request) else { return };
         let response = response.and_then(lenient).map(|r| r.to_string());
         let raw = response.as_deref().and_then(|r| serde_json::from_str::<&RawValue>(r).ok());
@@ -264,9 +264,8 @@ impl Log {
             self.chains.add(&request, &whole);
         }
         let Some(body) = object::<Body<'_>>(&body) else { return };
-        let session = context.session.clone().or_else(|| body.metadata.0.as_ref().and_then(wire::Metadata::session));
-        let reply = reply(raw, self.keep);
-        self.exchange(&body, Context { session, ..context }, reply);
+        context.session = context.session.or_else(|| body.metadata.0.as_ref().and_then(wire::Metadata::session));
+        self.exchange(&body, context, reply(raw, self.keep));
     }
 
     /// `LiteLLM`'s payload.

@@ -162,9 +162,9 @@ fn use_of(event: &Value, keep: bool) -> Option<Piece> {
     let mut args = event["args"].clone();
     if let Some(args) = args.as_object_mut() {
         // Words and what the client adds, none of it the tool's input.
-        ["thought", "blocking", "hidden", "confirmation_state", "security_risk", "is_confirmed"]
-            .iter()
-            .for_each(|key| drop(args.remove(*key)));
+        for key in ["thought", "blocking", "hidden", "confirmation_state", "security_risk", "is_confirmed"] {
+            args.remove(key);
+        }
     }
     Some(use_piece(&id, name, &args.to_string(), keep))
 }
