@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`trace`] | the transcript model and its file format `cleartune.trace/1` |
 //! | [`ingest`] | readers of agents' logs: bytes in, traces and a report of what was read out |
+//! | [`scrub`] | a log with every word replaced, to be shown to others |
 //! | [`workload`] | the generator of synthetic transcripts |
 //! | [`policy`] | the config: which results are cleared, under which reading of the public record |
 //! | [`price`] | models, prices, windows |
@@ -27,6 +28,7 @@ pub mod profile;
 pub mod replay;
 pub mod report;
 pub mod results;
+pub mod scrub;
 pub mod sweep;
 pub mod trace;
 pub mod workload;

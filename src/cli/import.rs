@@ -1,15 +1,18 @@
 //! `cleartune import`: logs to content-free trace lines.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
-use cleartune::ingest;
-use cleartune::trace::{Document, to_line};
+use cleartune::ingest::{self, FileReport, Ingest};
+use cleartune::scrub::scrub;
+use cleartune::trace::to_line;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
 
 use super::output::{self, OutputSet, Target};
 use super::source::SourceArgs;
@@ -18,7 +21,9 @@ const OUTPUT: &str = "Output";
 
 /// Turn logs into content-free traces: only counts, hashes and tool names leave.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  cleartune import ~/.claude/projects --out my.trace.jsonl\n  cleartune sweep my.trace.jsonl")]
+#[command(
+    after_help = "Example:\n  cleartune import ~/.claude/projects --out my.trace.jsonl\n  cleartune sweep my.trace.jsonl\n  cleartune import session.jsonl --scrub --out to-show.jsonl"
+)]
 pub struct ImportArgs {
     #[command(flatten)]
     pub source: SourceArgs,
@@ -28,6 +33,13 @@ pub struct ImportArgs {
     /// Replace tool names by hashes, too.
     #[arg(long, help_heading = OUTPUT)]
     pub hash_names: bool,
+    /// Write the log itself instead, with every word replaced by another of the same length: structure, sizes, usage, links and
+    /// repetition stay, so that it can be attached to a bug report. Takes one log of JSON or JSON lines.
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["hash_names", "strict"])]
+    pub scrub: bool,
+    /// Seed of --scrub; by default a hash of the log, which nobody knows who does not have it.
+    #[arg(long, value_name = "N", help_heading = OUTPUT, requires = "scrub")]
+    pub seed: Option<u64>,
     /// Exit with 1 if any record or file was skipped.
     #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
@@ -38,27 +50,15 @@ pub struct ImportArgs {
 /// # Errors
 /// A source does not exist, holds no transcript, or the output cannot be written.
 pub fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    if args.scrub {
+        return scrubbed(args);
+    }
     let mut sources = args.source.load()?;
     if args.hash_names {
         sources.documents.iter_mut().for_each(ingest::hash_tool_names);
     }
-    match output::target(&args.out)? {
-        Target::Stdout => write(&sources.documents, io::BufWriter::new(io::stdout().lock())).context("standard output")?,
-        Target::Special(path) => write(&sources.documents, output::open_special(&path)?).with_context(|| cannot(&path))?,
-        Target::File(path) => {
-            let (folder, name) = output::split(&path)?;
-            let mut set = OutputSet::new(&folder)?;
-            let file = set.create(&name)?;
-            if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz")) {
-                let mut packed = GzEncoder::new(file, Compression::default());
-                let written = write(&sources.documents, &mut packed).and_then(|()| packed.finish()?.flush());
-                written.with_context(|| cannot(&path))?;
-            } else {
-                write(&sources.documents, file).with_context(|| cannot(&path))?;
-            }
-            set.commit()?;
-        }
-    }
+    let lines = |out: &mut dyn Write| sources.documents.iter().try_for_each(|doc| writeln!(out, "{}", to_line(doc)));
+    write(&args.out, &lines)?;
     let requests: usize = sources.documents.iter().map(|d| d.requests.len()).sum();
     eprintln!("{} transcripts, {requests} requests -> {}", sources.documents.len(), args.out.display());
     let strict = args.strict && sources.lost_something;
@@ -72,7 +72,65 @@ fn cannot(path: &Path) -> String {
     format!("{}: cannot be written", path.display())
 }
 
-fn write(documents: &[Document], mut out: impl Write) -> io::Result<()> {
-    documents.iter().try_for_each(|doc| writeln!(out, "{}", to_line(doc)))?;
+/// Writes what `lines` writes, compressed where the name says so.
+fn write(out: &Path, lines: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    match output::target(out)? {
+        Target::Stdout => all(lines, io::BufWriter::new(io::stdout().lock())).context("standard output"),
+        Target::Special(path) => all(lines, output::open_special(&path)?).with_context(|| cannot(&path)),
+        Target::File(path) => {
+            let (folder, name) = output::split(&path)?;
+            let mut set = OutputSet::new(&folder)?;
+            let file = set.create(&name)?;
+            if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz")) {
+                let mut packed = GzEncoder::new(file, Compression::default());
+                let written = all(lines, &mut packed).and_then(|()| packed.finish()?.flush());
+                written.with_context(|| cannot(&path))?;
+            } else {
+                all(lines, file).with_context(|| cannot(&path))?;
+            }
+            set.commit()
+        }
+    }
+}
+
+fn all(lines: &dyn Fn(&mut dyn Write) -> io::Result<()>, mut out: impl Write) -> io::Result<()> {
+    lines(&mut out)?;
     out.flush()
+}
+
+/// The log itself with its words replaced, and how it reads compared with the original.
+fn scrubbed(args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    let [source] = args.source.sources.as_slice() else {
+        bail!("--scrub takes one log at a time: what replaces what is decided for each log");
+    };
+    let path = Path::new(source);
+    let log = if source == "-" {
+        ingest::decompressed(io::stdin().lock())
+    } else if path.is_dir() {
+        bail!("{source}: is a folder; --scrub takes one log at a time");
+    } else {
+        File::open(path).and_then(ingest::decompressed)
+    };
+    let log = log.with_context(|| format!("{source}: cannot be read; name a log or - for standard input"))?;
+    if log.contains(&0) || log.starts_with(b"PK\x03\x04") {
+        bail!("{source}: is no text; --scrub takes logs of JSON or JSON lines (unpack an archive first)");
+    }
+    let seed = match args.seed {
+        Some(seed) => Sha256::digest(seed.to_le_bytes()),
+        None => Sha256::digest(&log),
+    };
+    let new = scrub(&log, seed.into());
+    write(&args.out, &|out| out.write_all(&new))?;
+    let read = |log: &[u8]| Ingest::new(args.source.log.options()).read("-", log);
+    let (old, new) = (read(&log), read(&new));
+    eprintln!("{} bytes scrubbed -> {}", log.len(), args.out.display());
+    let counts =
+        |r: &FileReport| format!("{} requests, {} tool uses, {} needs, {} skipped", r.requests, r.tool_uses, r.needs, r.skipped_records);
+    match (old.format, counts(&old) == counts(&new)) {
+        (None, _) => eprintln!("the format is not known: {}", old.error.unwrap_or_default()),
+        (Some(format), true) => eprintln!("reads as before, as {format}: {}", counts(&old)),
+        (Some(format), false) => eprintln!("reads as {format}: {}; the original: {}", counts(&new), counts(&old)),
+    }
+    eprintln!("look it over before you show it: names of fields, tools and models stay, as do timestamps");
+    Ok(ExitCode::SUCCESS)
 }

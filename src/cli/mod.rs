@@ -6,6 +6,7 @@
 mod axes;
 mod compare;
 mod decision;
+mod events;
 mod generate;
 mod import;
 mod inspect;

@@ -244,6 +244,8 @@ enum What {
     /// A workload that the binary brings along.
     Shipped,
     File(PathBuf),
+    /// The files of a folder that hold one event each, in order.
+    Events(Vec<PathBuf>),
 }
 
 /// The files of the sources: directories are searched, in an order that no platform and no moving of the folder changes.
@@ -277,6 +279,7 @@ fn entries(sources: &[String]) -> anyhow::Result<Vec<Entry>> {
 fn size(entry: &Entry) -> u64 {
     match &entry.what {
         What::File(path) => path.metadata().map_or(0, |found| found.len()),
+        What::Events(paths) => paths.iter().filter_map(|path| path.metadata().ok()).map(|found| found.len()).sum(),
         What::Stdin | What::Shipped => 0,
     }
 }
@@ -290,6 +293,13 @@ fn search(root: &Path, dir: &Path, source: usize, entries: &mut Vec<Entry>) {
     };
     let mut found: Vec<_> = listing.flatten().collect();
     found.sort_by_key(std::fs::DirEntry::file_name);
+    let events = super::events::events(&found);
+    if !events.is_empty() {
+        found.retain(|item| !events.contains(&item.path()));
+        let name = printable(&dir.strip_prefix(root).unwrap_or(dir).display().to_string().replace('\\', "/"));
+        let name = format!("{name}{}({} events)", if name.is_empty() { "" } else { " " }, events.len());
+        entries.push(Entry { source, what: What::Events(events), name, named: false });
+    }
     for item in found {
         let path = item.path();
         match item.file_type() {
@@ -343,6 +353,7 @@ fn read(ingest: &mut Ingest, entry: &Entry) -> anyhow::Result<Option<Input>> {
                 }
             }
         }
+        What::Events(paths) => Ok(log(hashed(ingest, &entry.name, super::events::Joined::new(paths)))),
         What::File(path) => Ok(match std::fs::File::open(path) {
             Ok(file) => log(hashed(ingest, &entry.name, file)),
             Err(error) => {

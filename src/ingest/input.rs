@@ -55,6 +55,17 @@ impl<'a> Input<'a> {
         Ok(self.head)
     }
 
+    /// The stream as far as `most` bytes.
+    ///
+    /// # Errors
+    /// It cannot be read or decompressed.
+    pub fn at_most(mut self, most: usize) -> io::Result<Vec<u8>> {
+        let rest = most.saturating_sub(self.head.len());
+        self.rest.take(rest as u64).read_to_end(&mut self.head)?;
+        self.head.truncate(most);
+        Ok(self.head)
+    }
+
     /// The same stream with a top-level array of records laid out as records, one after the other; anything else as it is.
     ///
     /// Line numbers stay where the elements stand on lines of their own; of several on one line each counts as a line.

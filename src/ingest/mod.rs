@@ -43,6 +43,7 @@ use std::io::Read;
 pub use clearing::{AskedEdit, ClearingReport, ObservedRequest, RecordedClearing, SizedUnder};
 pub use fit::default_bytes_per_token;
 pub use held_out::{HeldOut, Step};
+pub(crate) use media::png_like;
 pub use natural::{Caching, NaturalInvalidation, natural_invalidations};
 pub use needs::Quotations;
 pub use options::{AgentFilter, Limits, NeedOptions, Options, OwnText, default_refetch};
@@ -74,6 +75,11 @@ pub struct Ingested {
 /// It cannot be read or decompressed.
 pub fn decompressed(raw: impl Read) -> std::io::Result<Vec<u8>> {
     Input::open(raw)?.bytes()
+}
+
+/// Name of the format of a file that starts like this (decompressed); `None` where it is none that is known.
+pub fn format_of(start: &[u8]) -> Option<&'static str> {
+    readers::detect(&Head::new(start)).map(Format::name)
 }
 
 /// A file that was parsed and not yet compared with the others.
@@ -116,6 +122,28 @@ impl Ingest {
         self.commit(parsed)
     }
 
+    /// Reads one file whole as the format of that name, whatever it looks like; `None` where no format has the name.
+    pub fn read_as(&mut self, format: &str, name: &str, raw: impl Read) -> Option<FileReport> {
+        let format = readers::FORMATS.iter().copied().find(|f| f.name() == format)?;
+        let input = match Input::open(raw) {
+            Ok(input) => input,
+            Err(error) => return Some(self.unreadable(name, &error.to_string())),
+        };
+        let parsed = Self::parse_with(format, &self.options, FileReport { name: name.to_owned(), ..FileReport::default() }, input);
+        Some(self.commit(parsed))
+    }
+
+    /// Names of the formats that are read.
+    pub fn formats() -> Vec<&'static str> {
+        readers::FORMATS.iter().map(|f| f.name()).collect()
+    }
+
+    fn parse_with(format: &'static dyn Format, options: &Options, mut report: FileReport, input: Input<'_>) -> ParsedFile {
+        report.format = Some(format.name());
+        let parsed = format.read(input, options, &mut report);
+        ParsedFile { report, format: Some(format), parsed }
+    }
+
     /// Notes a file that could not be opened.
     pub fn unreadable(&mut self, name: &str, error: &str) -> FileReport {
         let report = FileReport::failed(name, format!("cannot be read: {error}"));
@@ -125,7 +153,7 @@ impl Ingest {
 
     /// The part of [`Ingest::read`] that needs no other file.
     pub fn parse(options: &Options, name: &str, raw: impl Read) -> ParsedFile {
-        let mut report = FileReport { name: name.to_owned(), ..FileReport::default() };
+        let report = FileReport { name: name.to_owned(), ..FileReport::default() };
         let nothing = |report| ParsedFile { report, format: None, parsed: Parsed::default() };
         let input = match Input::open(raw) {
             Ok(input) => input,
@@ -135,9 +163,7 @@ impl Ingest {
         let Some(format) = readers::detect(&head) else {
             return nothing(FileReport { error: Some(readers::unknown(&head)), ..report });
         };
-        report.format = Some(format.name());
-        let parsed = format.read(input, options, &mut report);
-        ParsedFile { report, format: Some(format), parsed }
+        Self::parse_with(format, options, report, input)
     }
 
     /// The rest of [`Ingest::read`]: duplicates across files, sizes, needs, documents.

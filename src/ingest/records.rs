@@ -4,7 +4,7 @@
 //! lone surrogates, `NaN`), split (`}{`), joined with the lines that follow (an object over several lines), or skipped by number.
 
 use super::input::{Input, Line, Lines};
-use super::repair::{Scan, repair};
+use super::repair::{Scan, Strings, repair};
 use super::{FileReport, Limits};
 
 /// Why a reader did not take a record.
@@ -53,6 +53,48 @@ fn plain(error: &std::io::Error) -> String {
         std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => "the compressed data is damaged".to_owned(),
         _ => error.to_string(),
     }
+}
+
+/// How deep a record is parsed; what lies deeper counts as text. The parser itself goes to 128, and what is made of a record adds to it.
+const DEEPEST: usize = 100;
+
+/// A record as JSON, however deep it is.
+pub fn value(text: &str) -> Result<serde_json::Value, Refusal> {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Ok(value);
+    }
+    shallow(text).and_then(|text| serde_json::from_str(&text).ok()).ok_or(Refusal::Syntax)
+}
+
+/// The text with containers that lie too deep turned to strings; `None` where there are none.
+fn shallow(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut depth, mut start, mut copied) = (0usize, 0, 0);
+    let mut strings = Strings::default();
+    for (i, b) in text.bytes().enumerate() {
+        if strings.hold(b) {
+            continue;
+        }
+        match b {
+            b'{' | b'[' => {
+                depth += 1;
+                if depth == DEEPEST + 1 {
+                    start = i;
+                }
+            }
+            b'}' | b']' => {
+                if depth == DEEPEST + 1 {
+                    out.push_str(&text[copied..start]);
+                    out.push_str(&serde_json::Value::from(&text[start..=i]).to_string());
+                    copied = i + 1;
+                }
+                depth = depth.checked_sub(1)?;
+            }
+            _ => {}
+        }
+    }
+    out.push_str(&text[copied..]);
+    (copied > 0).then_some(out)
 }
 
 /// An object that is not closed yet.
@@ -224,5 +266,25 @@ fn what(line: &[u8]) -> &'static str {
         b'-' | b'0'..=b'9' => "a bare number",
         b't' | b'f' | b'n' if line.len() <= 5 => "a bare word",
         _ => "not JSON",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_too_deep_is_text_and_the_rest_is_kept() {
+        let nested = |n: usize| format!("{{\"a\":{}{{\"x\":\"]}}\"}}{},\"b\":1}}", "[".repeat(n), "]".repeat(n));
+        for n in [0, 98, 99, 126, 127, 4000] {
+            let value = value(&nested(n)).ok().unwrap();
+            assert_eq!(value["b"], 1, "{n}");
+            let mut inner = &value["a"];
+            while let Some(list) = inner.as_array() {
+                inner = &list[0];
+            }
+            assert_eq!(inner.is_string(), n > 125, "{n}");
+        }
+        assert!(value("{\"a\":").is_err() && value("]").is_err() && value(&"[".repeat(300)).is_err());
     }
 }

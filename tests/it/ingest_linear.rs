@@ -10,7 +10,7 @@ fn read(text: &str) -> Ingested {
     ingest.finish()
 }
 
-fn lines(values: &[Value]) -> String {
+pub fn lines(values: &[Value]) -> String {
     values.iter().map(|v| v.to_string() + "\n").collect()
 }
 
@@ -38,7 +38,7 @@ fn codex_count(total: u64, input: u64, cached: u64, output: u64) -> Value {
     codex("event_msg", json!({"type": "token_count", "info": {"total_token_usage": {"total_tokens": total}, "last_token_usage": last}}))
 }
 
-fn codex_log(billed: bool) -> Vec<Value> {
+pub fn codex_log(billed: bool) -> Vec<Value> {
     let call =
         |id: &str| codex("response_item", json!({"type": "function_call", "name": "exec", "arguments": "{\"cmd\":\"ls\"}", "call_id": id}));
     let output = |id: &str| codex("response_item", json!({"type": "function_call_output", "call_id": id, "output": "some files"}));
@@ -105,7 +105,7 @@ fn a_codex_compaction_begins_another_transcript_and_a_total_that_falls_counts_ag
     assert_eq!(usage(&all.documents[1]), [Some((30, 280, 0, 10))]);
 }
 
-fn pi(id: &str, parent: &str, message: Value) -> Value {
+pub fn pi(id: &str, parent: &str, message: Value) -> Value {
     json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-07-17T01:00:00Z", "message": message})
 }
 

@@ -41,7 +41,7 @@ fn request(messages: &[&Value]) -> Value {
     json!({"model": "claude-sonnet-4-6", "max_tokens": 9, "system": "be good", "tools": [{"name": "read"}], "messages": messages})
 }
 
-fn pair(request: Value, response: Value) -> Value {
+pub fn pair(request: Value, response: Value) -> Value {
     json!({"request": {"body": request}, "response": {"body": response}})
 }
 
@@ -56,7 +56,7 @@ fn lines(records: &[Value]) -> String {
 const A: &str = "toolu_aaaaaaaaaaaaaaaa";
 
 /// Three calls of one conversation; `wrap` makes the record of a call.
-fn three(wrap: impl Fn(Value, Value) -> Value) -> Vec<Value> {
+pub fn three(wrap: impl Fn(Value, Value) -> Value) -> Vec<Value> {
     let (q, use_a, got) = (user("read it"), uses(A, "read"), result(A, "what the file holds"));
     let (first, thanks) = (says("it holds a thing"), user("and now?"));
     let (a1, a2) = (answered(&use_a), answered(&first));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, Part, hash};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{Refusal, each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, count, gather, inclusive, text};
@@ -30,7 +30,7 @@ impl Format for Atif {
         let mut parts = Vec::new();
         let mut notes = FileReport::default();
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let trajectory: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+            let trajectory = value(record)?;
             if !trajectory["steps"].is_array() {
                 return Err(Refusal::Unusable("has no list of steps".to_owned()));
             }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, Part, hash};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Gathered, Piece, Raw, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, count, gather, inclusive, text};
@@ -34,7 +34,7 @@ impl Format for Codex {
     fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
         let mut lines: Vec<Value> = Vec::new();
         each_record(input, options.limits, report, &mut |line, _| {
-            lines.push(serde_json::from_str(line).map_err(|_| Refusal::Syntax)?);
+            lines.push(value(line)?);
             Ok(())
         });
         let billed = lines.iter().any(|line| total(&line["payload"]).is_some());

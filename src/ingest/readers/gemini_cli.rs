@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, hash};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, count, gather, inclusive, text};
@@ -44,7 +44,7 @@ impl Format for GeminiCli {
         let mut ignored = Vec::new();
         let mut notes = FileReport::default();
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let line: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+            let line = value(record)?;
             if let Some(messages) = line["messages"].as_array() {
                 reader.end_call();
                 reader.begin(text(&line, "sessionId"), &mut notes);

@@ -81,6 +81,13 @@ impl Head {
         &self.objects
     }
 
+    /// The name of the first file of a zip archive.
+    pub fn first_in_archive(&self) -> Option<&str> {
+        let rest = self.bytes.strip_prefix(b"PK\x03\x04")?;
+        let length = usize::from(u16::from_le_bytes([*rest.get(22)?, *rest.get(23)?]));
+        std::str::from_utf8(rest.get(26..26 + length)?).ok()
+    }
+
     /// What the file looks like, in words that hold none of its values.
     pub fn looks_like(&self) -> String {
         let start = self.bytes.trim_ascii_start();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, hash};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{Refusal, each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, gather, text};
@@ -36,7 +36,7 @@ impl Format for MiniSwe {
         let mut parts = Vec::new();
         let mut notes = FileReport::default();
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let trajectory: Value = serde_json::from_str(record).map_err(|_| Refusal::Syntax)?;
+            let trajectory = value(record)?;
             let Some(messages) = trajectory["messages"].as_array() else {
                 return Err(Refusal::Unusable("has no list of messages".to_owned()));
             };

@@ -7,12 +7,17 @@ mod content;
 mod gemini_cli;
 mod head;
 mod identity;
+mod inspect;
+mod langchain;
 mod linear;
 mod managed_agents;
 mod messages_api;
 mod mini_swe;
+mod openhands;
+mod otel;
 mod pairing;
 mod pi;
+mod swe_agent;
 mod trace_file;
 mod usage;
 
@@ -56,6 +61,11 @@ pub const FORMATS: &[&dyn Format] = &[
     &atif::Atif,
     &mini_swe::MiniSwe,
     &gemini_cli::GeminiCli,
+    &inspect::Inspect,
+    &openhands::OpenHands,
+    &swe_agent::SweAgent,
+    &langchain::LangChain,
+    &otel::Otel,
     &messages_api::MessagesApi,
 ];
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, hash};
-use super::super::records::{Refusal, each_record};
+use super::super::records::{each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, count, text};
@@ -37,7 +37,7 @@ impl Format for Pi {
         let mut session = String::new();
         let mut ignored = Vec::new();
         each_record(input, options.limits, report, &mut |line, _| {
-            let entry: Value = serde_json::from_str(line).map_err(|_| Refusal::Syntax)?;
+            let entry = value(line)?;
             match text(&entry, "type") {
                 "session" => text(&entry, "id").clone_into(&mut session),
                 "message" | "compaction" | "model_change" => entries.push(entry),

@@ -21,6 +21,8 @@ pub struct RawUsage {
     pub prompt_tokens: Count,
     pub completion_tokens: Count,
     pub prompt_tokens_details: Object<PromptDetails>,
+    /// Of the Responses API, whose `input_tokens` include what was read.
+    pub input_tokens_details: Object<PromptDetails>,
 }
 
 /// Tokens written to the cache by TTL.
@@ -63,6 +65,9 @@ impl RawUsage {
         if later.prompt_tokens_details.0.is_some() {
             self.prompt_tokens_details = later.prompt_tokens_details;
         }
+        if later.input_tokens_details.0.is_some() {
+            self.input_tokens_details = later.input_tokens_details;
+        }
     }
 
     /// From a value that is already parsed; `None` where it is no object.
@@ -90,7 +95,10 @@ impl RawUsage {
         let total = self.cache_creation_input_tokens.0.or(details.cache_creation_tokens.0).unwrap_or(minutes + hour);
         let hour = hour.min(total);
         let read = self.cache_read_input_tokens.0.or(details.cached_tokens.0).unwrap_or(0);
+        let inclusive = self.input_tokens_details.0;
+        let read = inclusive.and_then(|d| d.cached_tokens.0).unwrap_or(read);
         let input = match (self.input_tokens.0, self.prompt_tokens.0) {
+            (Some(input), _) if inclusive.is_some() => input.saturating_sub(read + total),
             (None, Some(prompt)) => prompt.saturating_sub(read + total),
             (input, _) => input.unwrap_or(0),
         };
@@ -122,6 +130,8 @@ mod tests {
         assert_eq!(openai, anthropic);
         let gateway = of(r#"{"prompt_tokens":123,"completion_tokens":7,"cache_read_input_tokens":100,"cache_creation_input_tokens":20}"#);
         assert_eq!(gateway, anthropic);
+        let responses = of(r#"{"input_tokens":123,"output_tokens":7,"input_tokens_details":{"cached_tokens":100}}"#);
+        assert_eq!(responses.0, Usage { input: 23, cache_read: 100, output: 7, ..Usage::default() });
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::super::lenient::{Content, Object, Str};
 use super::super::super::normal::Applied;
+use super::super::super::repair::repair;
 use super::super::content::Piece;
 use super::super::usage::RawUsage;
 use super::message::Msg;
@@ -71,7 +72,13 @@ fn body(text: &str, keep: bool) -> Reply {
         Content::Blocks(choices) => choices.iter().flatten().next(),
         _ => None,
     };
+    let items = response.output.filter(|_| choice.is_none() && response.content.is_none());
+    let items = items.and_then(|o| serde_json::from_str::<Vec<Value>>(o.get()).ok());
     let (msg, stopped) = match (choice, response.content) {
+        (None, None) if items.is_some() => {
+            let message = super::responses::answer(items.as_deref().unwrap_or_default()).to_string();
+            (assistant(&message, keep), response.status.text() == "completed")
+        }
         (Some(choice), _) => (assistant(choice.message.map_or("{}", RawValue::get), keep), choice.finish_reason.get().is_some()),
         (None, Some(content)) => {
             let message = format!("{{\"content\":{}}}", content.get());
@@ -92,9 +99,27 @@ fn body(text: &str, keep: bool) -> Reply {
     }))
 }
 
+/// The response of the Responses API that the `response` of a record holds, also at the end of a stream.
+pub fn whole(raw: Option<&RawValue>) -> Option<Value> {
+    let text = unwrapped(raw?.get()).into_owned();
+    let inner = match object::<Received<'_>>(&text) {
+        Some(received) => given(received.body).or(given(received.body_raw)).map(std::borrow::Cow::into_owned),
+        None => None,
+    };
+    let text = inner.unwrap_or(text);
+    let whole = if text.trim_start().starts_with('{') {
+        serde_json::from_str::<Value>(&text).ok()?
+    } else {
+        let event = |text: &String| serde_json::from_str::<Value>(text).ok().filter(|e| e["response"]["output"].is_array());
+        events(&text).iter().rev().find_map(event)?["response"].take()
+    };
+    whole["output"].is_array().then_some(whole)
+}
+
 /// A message as an assistant's, whether it says so or not.
 fn assistant(json: &str, keep: bool) -> Option<Msg> {
-    let mut message = object::<Message<'_>>(json)?;
+    let repaired = if object::<Message<'_>>(json).is_none() { Some(repair(json)) } else { None };
+    let mut message = object::<Message<'_>>(repaired.as_deref().unwrap_or(json))?;
     message.role = Str(Some("assistant".into()));
     Some(Msg::new(&message, keep).0)
 }
@@ -143,6 +168,8 @@ struct Stream {
     blocks: Vec<(u64, Value, String)>,
     failed: bool,
     any: bool,
+    /// The whole response, as the last event of the Responses API repeats it.
+    whole: Option<Value>,
 }
 
 /// Puts a stream together; one that breaks off is kept as far as it goes.
@@ -150,7 +177,7 @@ fn stream<'e>(events: impl Iterator<Item = &'e str>, keep: bool) -> Reply {
     let mut stream = Stream::default();
     for event in events {
         // Raw events, or objects that hold one under `data` as an object or as text.
-        let Ok(mut event) = serde_json::from_str::<Value>(event) else { continue };
+        let Some(mut event) = super::lenient(event) else { continue };
         if let Some(data) = event.get_mut("data").map(Value::take) {
             event = match data {
                 Value::String(text) => serde_json::from_str(&text).unwrap_or_default(),
@@ -211,7 +238,8 @@ impl Stream {
                     }
                 }
             }
-            "error" => self.failed = true,
+            "response.completed" | "response.incomplete" => self.whole = Some(event["response"].clone()),
+            "error" | "response.failed" => self.failed = true,
             _ => {}
         }
     }
@@ -223,7 +251,10 @@ impl Stream {
     }
 
     fn finish(self, keep: bool) -> Reply {
-        let Self { mut answer, blocks, failed, any } = self;
+        let Self { mut answer, blocks, failed, any, whole } = self;
+        if let Some(whole) = whole {
+            return body(&whole.to_string(), keep);
+        }
         if !any {
             return if failed { Reply::Failed } else { Reply::Missing };
         }

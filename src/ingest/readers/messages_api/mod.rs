@@ -5,6 +5,7 @@
 mod answer;
 mod message;
 mod regroup;
+mod responses;
 mod wire;
 
 use std::collections::HashMap;
@@ -14,8 +15,9 @@ use serde_json::value::RawValue;
 
 use super::super::input::Input;
 use super::super::lenient::Object;
-use super::super::normal::{Asked, Held, hash, short};
-use super::super::records::{Refusal, each_record};
+use super::super::normal::{Asked, Held, Part, hash, short};
+use super::super::records::{Refusal, each_record, value};
+use super::super::repair::repair;
 use super::super::{FileReport, Options, time};
 use super::content::CacheControl;
 use super::identity::{originals, restore};
@@ -34,40 +36,28 @@ impl Format for MessagesApi {
     }
 
     fn what(&self) -> &'static str {
-        "Messages API and OpenAI chat logs (pairs of request and response, claude-trace, LiteLLM payloads, bodies with messages or traj)"
+        "Messages API, OpenAI chat and Responses logs (pairs of request and response, claude-trace, LiteLLM payloads, bodies with messages, traj or input)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
         // Other formats that have `messages` too, by what else they hold.
-        let others = ["info", "trajectory_format", "samples", "eval", "sessionId", "projectHash", "instance_id", "history", "trajectory"];
+        let others = ["info", "trajectory_format", "samples", "eval", "sessionId", "projectHash", "history", "trajectory"];
         head.objects().iter().any(|o| {
             let pair = (o.has("request") && o.has("response")) || (o.has("request_body") && o.has("response_body"));
             let payload = (o.has("call_type") && o.has("startTime")) || o.has("standard_logging_object");
             let body = o.has("traj") || (o.has("messages") && !others.iter().any(|k| o.has(k)));
             let message = o.has("content") && matches!(o.text("role"), Some("user" | "assistant" | "system" | "tool")) && !o.has("kind");
-            pair || payload || body || message
+            // OpenAI's Responses API: requests, responses, items.
+            let asked = o.has("input") && o.has("model") && !others.iter().any(|k| o.has(k)) && !o.has("event");
+            let item = o.text("type").is_some_and(responses::is_item) && (o.has("call_id") || o.has("summary"));
+            pair || payload || body || message || asked || item || o.text("object") == Some("response")
         })
     }
 
     fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
         let mut log = Log::new(options.needs.find);
         each_record(input.elements(), options.limits, report, &mut |text, _| log.record(text));
-        log.end_of_messages();
-        report.duplicates += log.duplicates;
-        report.repaired += log.repaired;
-        for kind in &log.ignored {
-            report.ignore(kind);
-        }
-        let notes = [
-            (log.unzoned, "timestamps without a zone were taken as UTC"),
-            (log.redacted, "requests are redacted: only their usage counts, and what they hold is taken as client text"),
-            (log.cache_hits, "requests were answered from the gateway's own cache: no provider billed them, their usage is left out"),
-        ];
-        for (n, what) in notes.into_iter().filter(|&(n, _)| n > 0) {
-            report.note(format!("{n} {what}"));
-        }
-        log.restore();
-        Parsed { parts: regroup(&log.messages, log.exchanges, report), documents: Vec::new() }
+        Parsed { parts: log.finish(report), documents: Vec::new() }
     }
 
     fn assumed_base(&self) -> u32 {
@@ -87,8 +77,9 @@ struct Context {
     sent: bool,
 }
 
-/// A log as it is read.
-struct Log {
+/// A log as it is read: requests and responses, of which conversations are made at the end. Other formats whose requests repeat their history
+/// hand theirs in by [`Log::told`].
+pub struct Log {
     keep: bool,
     messages: Vec<Msg>,
     by_hash: HashMap<u128, u32>,
@@ -99,6 +90,9 @@ struct Log {
     by_key: HashMap<u128, usize>,
     /// Bare messages in a row.
     loose: Vec<u32>,
+    /// Bare items of the Responses API in a row.
+    items: Vec<Value>,
+    chains: responses::Chains,
     file_session: Option<String>,
     ignored: Vec<String>,
     duplicates: u64,
@@ -112,7 +106,8 @@ struct Log {
 const REDACTED: &str = "redacted-by-litellm";
 
 impl Log {
-    fn new(keep: bool) -> Self {
+    /// A log of nothing yet. `keep`: whether text is needed later.
+    pub fn new(keep: bool) -> Self {
         Self {
             keep,
             messages: Vec::new(),
@@ -122,6 +117,8 @@ impl Log {
             exchanges: Vec::new(),
             by_key: HashMap::new(),
             loose: Vec::new(),
+            items: Vec::new(),
+            chains: responses::Chains::default(),
             file_session: None,
             ignored: Vec::new(),
             duplicates: 0,
@@ -130,6 +127,35 @@ impl Log {
             redacted: 0,
             cache_hits: 0,
         }
+    }
+
+    /// A request and its response in the shape of `OpenAI` chat or the Messages API; without a response, a mere list of messages.
+    pub fn told(&mut self, body: &Value, response: Option<&Value>, session: Option<String>, at: Option<time::Instant>) {
+        let (body, response) = (body.to_string(), response.map(Value::to_string));
+        let Some(body) = object::<Body<'_>>(&body) else { return };
+        let raw = response.as_deref().and_then(|r| serde_json::from_str::<&RawValue>(r).ok());
+        let sent = raw.is_some();
+        self.exchange(&body, Context { at, session, whole: sent, sent }, reply(raw, self.keep));
+    }
+
+    /// The conversations, and what the report is to say of them.
+    pub fn finish(mut self, report: &mut FileReport) -> Vec<Part> {
+        self.end_of_messages();
+        report.duplicates += self.duplicates;
+        report.repaired += self.repaired;
+        for kind in &self.ignored {
+            report.ignore(kind);
+        }
+        let notes = [
+            (self.unzoned, "timestamps without a zone were taken as UTC"),
+            (self.redacted, "requests are redacted: only their usage counts, and what they hold is taken as client text"),
+            (self.cache_hits, "requests were answered from the gateway's own cache: no provider billed them, their usage is left out"),
+        ];
+        for (n, what) in notes.into_iter().filter(|&(n, _)| n > 0) {
+            report.note(format!("{n} {what}"));
+        }
+        self.restore();
+        regroup(&self.messages, self.exchanges, report)
     }
 
     /// Puts originals in the place of placeholders, where some message of the log holds them. A message that some request sent whole stays
@@ -168,6 +194,14 @@ impl Log {
             self.pair(line, &unwrapped(request.get()), session);
         } else if !line.call_type.text().is_empty() || (line.start_time.is_some() && line.response.is_some()) {
             self.payload(line, text, session);
+        } else if line.messages.is_none() && line.role.0.is_none() && (line.input.is_some_and(is_items) || line.object.text() == "response")
+        {
+            self.end_of_messages();
+            let at = moment(line.timestamp.or(line.created_at));
+            let response = if line.object.text() == "response" { Some(text) } else { line.response.map(RawValue::get) };
+            self.responses(text, response, Context { at, session, whole: true, sent: true });
+        } else if responses::is_item(line.kind.text()) || (line.kind.text() == "message" && line.content.is_some_and(parts_of_items)) {
+            self.items.extend(lenient(text));
         } else if line.messages.is_some() {
             self.end_of_messages();
             let Some(body) = object::<Body<'_>>(text) else { return };
@@ -201,11 +235,15 @@ impl Log {
         let given = sent.body.filter(|_| sent.messages.is_none()).map(|b| unwrapped(b.get()));
         let body = given.as_deref().unwrap_or(request);
         let parsed = object::<Body<'_>>(body).filter(|b| b.messages.is_some());
+        let at = moment(sent.timestamp.or(sent.created_at).or(line.timestamp).or(line.created_at).or(line.start_time));
+        if parsed.is_none() && object::<Line<'_>>(body).is_some_and(|b| b.input.is_some_and(is_items)) {
+            let response = line.response.or(line.response_body).map(RawValue::get);
+            return self.responses(body, response, Context { at, session, whole: true, sent: true });
+        }
         let Some(parsed) = parsed.filter(|_| !sent.url.text().contains("count_tokens")) else {
             self.ignored.push("other_request".to_owned());
             return;
         };
-        let at = moment(sent.timestamp.or(sent.created_at).or(line.timestamp).or(line.created_at).or(line.start_time));
         let mut session = session.or_else(|| parsed.metadata.0.as_ref().and_then(wire::Metadata::session));
         if session.is_none() && line.logged_at.is_some() {
             // claude-trace writes a file for each run of the client.
@@ -214,6 +252,20 @@ impl Log {
         }
         let reply = reply(line.response.or(line.response_body), self.keep);
         self.exchange(&parsed, Context { at, session, whole: true, sent: true }, reply);
+    }
+
+    /// A request to the Responses API and what came of it.
+    fn responses(&mut self, request: &str, response: Option<&str>, mut context: Context) {
+        let Some(request) = lenient(request) else { return };
+        let response = response.and_then(lenient).map(|r| r.to_string());
+        let raw = response.as_deref().and_then(|r| serde_json::from_str::<&RawValue>(r).ok());
+        let body = responses::body(&request, self.chains.before(request["previous_response_id"].as_str())).to_string();
+        if let Some(whole) = answer::whole(raw) {
+            self.chains.add(&request, &whole);
+        }
+        let Some(body) = object::<Body<'_>>(&body) else { return };
+        context.session = context.session.or_else(|| body.metadata.0.as_ref().and_then(wire::Metadata::session));
+        self.exchange(&body, context, reply(raw, self.keep));
     }
 
     /// `LiteLLM`'s payload.
@@ -252,7 +304,13 @@ impl Log {
         if let Some(&(id, marks)) = self.by_text.get(&key) {
             return (Some(id), marks);
         }
-        let Some(message) = object::<Message<'_>>(raw) else { return (None, Marks::default()) };
+        let converted = super::langchain::from_dump(raw);
+        let text = converted.as_deref().unwrap_or(raw);
+        // What is raw until here may hold what only a repair makes JSON.
+        let repaired = if object::<Message<'_>>(text).is_none() { Some(repair(text)) } else { None };
+        let Some(message) = object::<Message<'_>>(repaired.as_deref().unwrap_or(text)) else {
+            return (None, Marks::default());
+        };
         let (msg, marks) = Msg::new(&message, self.keep);
         // Two messages may be the same to the recognition and differ in what they hold (a reminder more, a result cleared).
         let sizes: Vec<_> = msg.pieces.iter().map(|p| (p.item.bytes, p.item.fixed)).collect();
@@ -306,8 +364,9 @@ impl Log {
         let mut marks = Marks::default();
         marks.add(body.cache_control.0.as_ref());
         let mut messages = Vec::new();
-        let raw = body.messages.map_or("", RawValue::get);
-        for raw in elements(raw).unwrap_or_default() {
+        // Some datasets have the messages as text.
+        let raw = unwrapped(body.messages.map_or("", RawValue::get));
+        for raw in elements(&raw).unwrap_or_default() {
             let (id, more) = self.message(raw.get());
             marks.join(more);
             messages.extend(id);
@@ -380,6 +439,10 @@ impl Log {
 
     /// Makes a conversation of the bare messages so far.
     fn end_of_messages(&mut self) {
+        if !self.items.is_empty() {
+            let items = Value::Array(std::mem::take(&mut self.items));
+            self.told(&responses::body(&serde_json::json!({"input": items}), Vec::new()), None, None, None);
+        }
         let messages = std::mem::take(&mut self.loose);
         if messages.is_empty() {
             return;
@@ -388,6 +451,21 @@ impl Log {
         let bytes: u64 = messages[..head].iter().map(|&m| self.messages[m as usize].bytes()).sum();
         self.add(Exchange { messages: messages[head..].to_vec(), base_bytes: (head > 0).then_some(bytes), ..Exchange::default() });
     }
+}
+
+/// A value that may need a repair.
+fn lenient(text: &str) -> Option<Value> {
+    value(text).or_else(|_| value(&repair(text))).ok()
+}
+
+/// Whether an `input` is that of a request, and no tool's.
+fn is_items(input: &RawValue) -> bool {
+    input.get().starts_with(['"', '['])
+}
+
+/// Whether content has the parts of the Responses API.
+fn parts_of_items(content: &RawValue) -> bool {
+    ["\"input_text\"", "\"output_text\""].iter().any(|part| content.get().contains(part))
 }
 
 /// What a request asks of context editing.

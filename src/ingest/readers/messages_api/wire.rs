@@ -48,6 +48,10 @@ pub struct Line<'a> {
     pub role: Str<'a>,
     #[serde(borrow)]
     pub content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub object: Str<'a>,
     // Datasets of conversations call it `traj`.
     #[serde(borrow, alias = "traj")]
     pub messages: Option<&'a RawValue>,
@@ -210,6 +214,10 @@ pub struct Response<'a> {
     pub stop_reason: Str<'a>,
     #[serde(borrow)]
     pub choices: Content<'a, Choice<'a>>,
+    #[serde(borrow)]
+    pub output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub status: Str<'a>,
     #[serde(borrow)]
     pub error: Option<&'a RawValue>,
     pub usage: Object<RawUsage>,
