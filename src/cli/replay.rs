@@ -252,6 +252,8 @@ fn draw(
     let none = replay(&trace, &settings);
     let title = format!("transcript {}", trace.id);
     let view = ContextView {
+        oracle: None,
+        bound: None,
         title: &title,
         none: Some(&none),
         config: (!knobs.is_none()).then_some((&knobs, &reports[index])),

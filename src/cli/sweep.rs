@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
@@ -11,9 +12,10 @@ use clap::Args;
 use cleartune::decide::sensitivity::{scenarios, sensitivity};
 use cleartune::decide::{self, Advice, Ask, Decision, Objective, Verdict};
 use cleartune::findings;
+use cleartune::hindsight::{Reach, bound, oracle};
 use cleartune::policy::ClearToolUses;
 use cleartune::price::ModelNote;
-use cleartune::replay::{Totals, replay};
+use cleartune::replay::{Totals, plain, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
 use cleartune::report::{self, Headline, Hindsights, RowFindings, answer, bill_line, csv, number};
 use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep, trap};
@@ -434,7 +436,15 @@ fn pictures(
         median + 1,
         transcripts.len()
     );
+    let known = oracle(&mut plain::Engine::default(), &transcript.trace, &transcript.settings);
+    settings.edit = None;
+    settings.policy = Some(Arc::new(known.policy()));
+    let known = replay(&transcript.trace, &settings);
+    // As in the sweep: for policies that take results alone.
+    let reach = Reach { left: settings.assume.placeholder_tokens, ..Reach::RESULTS };
     let view = ContextView {
+        oracle: Some(&known),
+        bound: Some(bound(&transcript.trace, &transcript.settings, reach)),
         title: &title,
         none: Some(&none),
         config: cleared.as_ref().map(|(knobs, report)| (*knobs, report)),

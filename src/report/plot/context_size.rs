@@ -2,7 +2,7 @@
 
 use super::ContextView;
 use super::canvas::{Align, Canvas, Mark};
-use super::colour::{AXIS, BLUE, GRID, INK, MUTED, PURPLE, Rgb, VERMILLION, WHITE};
+use super::colour::{AXIS, BLUE, GRID, INK, MUTED, ORANGE, PURPLE, Rgb, VERMILLION, WHITE};
 use super::frame::{
     Key, MARGIN, RIGHT, SMALL, WIDTH, config_words, count_words, empty_page, heading, legend, numeric_ticks, widest, x_axis, y_axis,
 };
@@ -15,6 +15,7 @@ const HEADING: &str = "Context size, request by request";
 const NO_CLEARING: &str = "none (no clearing)";
 const NONE: Rgb = (110, 110, 110);
 const CONFIG: Rgb = BLUE;
+const ORACLE: Rgb = ORANGE;
 const CLEAR: Rgb = VERMILLION;
 const REFETCH: Rgb = (0, 130, 95);
 const MISS: Rgb = PURPLE;
@@ -49,7 +50,8 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
     let twice = view.config.is_some_and(|(knobs, report)| knobs.is_none() && !report.requests.is_empty());
     let none = view.none.filter(|_| !twice).map(steps).filter(|s| !s.is_empty());
     let config = view.config.map(|(_, report)| steps(report)).filter(|s| !s.is_empty());
-    let all = || none.iter().chain(&config).flatten();
+    let oracle = view.oracle.map(steps).filter(|s| !s.is_empty());
+    let all = || none.iter().chain(&config).chain(&oracle).flatten();
     let Some(most) = all().map(|s| s.row.prompt_tokens).max() else {
         return empty_page(HEADING, view.title, "There is no request: nothing was sent.");
     };
@@ -87,6 +89,9 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
         summary.push(format!("{name}: {}", sums(report)));
     }
     lines.push(summary.join("; "));
+    let oracle_sums = view.oracle.filter(|_| oracle.is_some()).map(|report| format!("oracle: {}", sums(report)));
+    let bound = view.bound.map(|bound| format!("bound: {}", dollars(bound, 0.0)));
+    lines.push(oracle_sums.into_iter().chain(bound).collect::<Vec<_>>().join("; "));
     lines.push(beyond.join("; "));
 
     let mut canvas = Canvas::new(WIDTH, 1000);
@@ -99,6 +104,9 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
     }
     if let (Some(knobs), Some(_)) = (knobs, &config) {
         items.push((Key::Line(3.0, CONFIG), if knobs.is_none() { NO_CLEARING.to_owned() } else { config_words(knobs).join(" \u{b7} ") }));
+    }
+    if oracle.is_some() {
+        items.push((Key::Line(2.5, ORACLE), "oracle: knows what follows".to_owned()));
     }
     for lane in lanes.iter().filter(|l| l.marked()) {
         items.push((Key::Mark(lane.mark, 9.0, lane.colour, lane.edge()), lane.name.to_owned()));
@@ -134,6 +142,9 @@ pub(super) fn draw(view: &ContextView) -> Canvas {
     }
     if let Some(steps) = &none {
         draw_steps(&mut canvas, steps, &x_scale, &y_scale, 5.0, NONE);
+    }
+    if let Some(steps) = &oracle {
+        draw_steps(&mut canvas, steps, &x_scale, &y_scale, 2.5, ORACLE);
     }
     if let Some(steps) = &config {
         draw_steps(&mut canvas, steps, &x_scale, &y_scale, 3.0, CONFIG);

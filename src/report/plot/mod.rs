@@ -91,6 +91,10 @@ pub struct ContextView<'a> {
     pub none: Option<&'a Report>,
     /// The replay of a config of interest, with the config; it may be `none` too.
     pub config: Option<(&'a Knobs, &'a Report)>,
+    /// The replay of the oracle, if it is to be shown.
+    pub oracle: Option<&'a Report>,
+    /// What no policy costs less than, USD, if it is to be named.
+    pub bound: Option<f64>,
     /// Context window in tokens, if it is known.
     pub window: Option<u64>,
 }

@@ -223,6 +223,8 @@ fn replays() -> Vec<Replay> {
 
 fn context_view(case: &Replay) -> ContextView<'_> {
     ContextView {
+        oracle: None,
+        bound: None,
         title: "research_agent \u{b7} transcript 17 of 200",
         none: case.1.as_ref(),
         config: case.2.as_ref().map(|(k, r)| (k, r)),
@@ -452,7 +454,16 @@ fn points_of_a_colour_are_there_when_a_config_costs_that() {
 fn clears_refetches_and_misses_are_marked_only_where_they_happen() {
     let knobs = Knobs::api(edit(60_000, 4, 10_000));
     let (plain, cleared) = (report(120, None, 1), report(120, Some(60_000), 1));
-    let draw = |r: &Report| super::context_size::draw(&ContextView { title: "", none: None, config: Some((&knobs, r)), window: None });
+    let draw = |r: &Report| {
+        super::context_size::draw(&ContextView {
+            title: "",
+            none: None,
+            config: Some((&knobs, r)),
+            oracle: None,
+            bound: None,
+            window: None,
+        })
+    };
     let (with, without) = (draw(&cleared), draw(&plain));
     for colour in [colour::VERMILLION, (0, 130, 95), colour::PURPLE] {
         assert!(
