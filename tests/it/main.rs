@@ -7,6 +7,7 @@ mod bill;
 mod cli;
 mod compare;
 mod config;
+mod event;
 mod golden;
 mod guide;
 mod ingest_broken;

@@ -1,0 +1,400 @@
+//! What the prompt cache holds, by the requests that left it there.
+//!
+//! Entries stand where prompts ended, and clearing only moves on. So whether an entry's prefix is the same as the prompt's is a matter of
+//! two places in the order of the items: how far clearing had come when it was written, and how far it has come now.
+
+use super::frontier::{Copies, Front};
+use super::prepared::{Prepared, Stop};
+use crate::trace::NONE;
+
+/// A request as it is sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    pub request: u32,
+    /// What is cleared in it.
+    pub front: Front,
+    /// Copies that its history holds.
+    pub copies: u32,
+    /// Positions that copies have added.
+    pub shift: u32,
+    /// Prompt tokens less the unedited ones of the transcript's request.
+    pub offset: i64,
+    /// Prompt tokens.
+    pub prompt: i64,
+}
+
+/// A prompt cache.
+pub(super) trait Held {
+    /// Empties it.
+    fn reset(&mut self, p: &Prepared);
+    /// Drops and refreshes what the transcript says, before request `request` is sent.
+    fn natural(&mut self, p: &Prepared, request: u32, shift: u32);
+    /// Tokens that the prompt would read if only `before` were cleared; asked before [`Held::read`].
+    fn would_read(&self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent, before: Front) -> i64;
+    /// Tokens that the prompt reads.
+    fn read(&mut self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent) -> i64;
+    /// Writes the prompt.
+    fn write(&mut self, p: &Prepared, stop: &Stop, sent: &Sent);
+    /// Lets the undisturbed requests after `from` up to `to` go by.
+    fn pass(&mut self, p: &Prepared, from: u32, to: u32);
+    /// Whether the request written last is the last entry, so that undisturbed ones may follow.
+    fn ends_with(&self, request: u32) -> bool;
+}
+
+/// The tokens that the provider still serves after a natural invalidation.
+pub(super) fn floor(p: &Prepared, request: u32) -> i64 {
+    let flush = p.trace.requests[request as usize].flush_above;
+    flush.map_or(0, |n| n.min(p.trace.base_tokens) as i64)
+}
+
+/// Requests one after the other, each of which read the entry of the one before it.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first: u32,
+    last: u32,
+    front: Front,
+    copies: u32,
+    shift: u32,
+    offset: i64,
+    /// Of the last one's entry; those of others were used by the request after them.
+    last_used: i64,
+    ttl: i64,
+    model: u16,
+}
+
+impl Run {
+    fn position(&self, p: &Prepared, request: u32) -> i64 {
+        i64::from(p.stops[request as usize].position) + i64::from(self.shift)
+    }
+
+    /// When the entry of a request was last used, and for how long it lives then.
+    fn used(&self, p: &Prepared, request: u32) -> (i64, i64) {
+        if request == self.last {
+            return (self.last_used, self.ttl);
+        }
+        let next = &p.stops[request as usize + 1];
+        (next.at, next.ttl)
+    }
+
+    fn is_live(&self, p: &Prepared, request: u32, now: i64) -> bool {
+        let (used, ttl) = self.used(p, request);
+        now.saturating_sub(used) <= ttl
+    }
+
+    /// The last request whose prefix is the same with `front` cleared.
+    fn last_same(&self, p: &Prepared, front: Front) -> Option<u32> {
+        if front == self.front {
+            return Some(self.last);
+        }
+        if front.copies.min(self.copies) > self.front.copies {
+            return None;
+        }
+        let changed = p.next_clearable[self.front.items as usize];
+        if changed >= front.items {
+            return Some(self.last);
+        }
+        let last = self.last.min(p.items[changed as usize].issue);
+        (last >= self.first).then_some(last)
+    }
+
+    /// Shortens it, so that it ends with `request`.
+    fn cut(&mut self, p: &Prepared, request: u32) {
+        (self.last_used, self.ttl) = self.used(p, request);
+        self.last = request;
+    }
+}
+
+/// The entry at the end of tools and system prompt, of one model.
+#[derive(Debug, Clone, Copy, Default)]
+struct Base {
+    held: bool,
+    last_used: i64,
+    ttl: i64,
+}
+
+/// Entries at the ends of prompts, found by walking back.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    /// Positions ascend.
+    runs: Vec<Run>,
+    /// By model.
+    bases: Vec<Base>,
+}
+
+impl Entries {
+    /// The newest entry that the prompt holds with `front` cleared, as run and request.
+    fn find(&self, p: &Prepared, stop: &Stop, sent: &Sent, front: Front) -> Option<(usize, u32)> {
+        let reach = i64::from(stop.position) + i64::from(sent.shift) - i64::from(p.terms(stop.model).lookback);
+        for (index, run) in self.runs.iter().enumerate().rev() {
+            if run.position(p, run.last) <= reach {
+                return None;
+            }
+            if run.model != stop.model {
+                continue;
+            }
+            let Some(last) = run.last_same(p, front) else { continue };
+            let near = (run.first..=last).rev().take_while(|&request| run.position(p, request) > reach);
+            for request in near {
+                if run.is_live(p, request, stop.at) {
+                    return Some((index, request));
+                }
+            }
+        }
+        None
+    }
+
+    fn base_tokens(&self, p: &Prepared, stop: &Stop) -> i64 {
+        let base = &self.bases[usize::from(stop.model)];
+        let live = base.held && stop.at.saturating_sub(base.last_used) <= base.ttl && p.terms(stop.model).lookback > 0;
+        if live { p.trace.base_tokens as i64 } else { 0 }
+    }
+
+    fn tokens(&self, p: &Prepared, (run, request): (usize, u32)) -> i64 {
+        p.stops[request as usize].original + self.runs[run].offset
+    }
+}
+
+impl Held for Entries {
+    fn reset(&mut self, p: &Prepared) {
+        self.runs.clear();
+        let models = p.stops.iter().map(|stop| usize::from(stop.model)).max().map_or(1, |most| most + 1);
+        self.bases.clear();
+        self.bases.resize(models, Base::default());
+    }
+
+    fn natural(&mut self, p: &Prepared, request: u32, shift: u32) {
+        let (at, then) = (p.stops[request as usize].at, p.stops[request as usize - 1].at);
+        let of = &p.trace.requests[request as usize];
+        if of.kept_warm {
+            for base in &mut self.bases {
+                if then.saturating_sub(base.last_used) <= base.ttl {
+                    base.last_used = at;
+                }
+            }
+            // Each entry that is within reach has a time of its own from here on.
+            let lookback = p.trace.requests.iter().map(|r| p.terms(r.model).lookback).max().unwrap_or(0);
+            let reach = i64::from(p.stops[request as usize].position) + i64::from(shift) - i64::from(lookback);
+            let near = self.runs.iter().rposition(|run| run.position(p, run.last) <= reach).map_or(0, |far| far + 1);
+            let runs = self.runs.split_off(near);
+            for run in runs {
+                for one in (run.first..=run.last).filter(|&one| run.position(p, one) > reach) {
+                    let (last_used, ttl) = run.used(p, one);
+                    let last_used = if then.saturating_sub(last_used) <= ttl { at } else { last_used };
+                    self.runs.push(Run { first: one, last: one, last_used, ttl, ..run });
+                }
+            }
+        }
+        if let Some(n) = of.flush_above {
+            let n = i64::try_from(n).unwrap_or(i64::MAX);
+            self.runs.retain_mut(|run| {
+                let kept = p.original[run.first as usize..=run.last as usize].partition_point(|&tokens| tokens + run.offset <= n) as u32;
+                let some = kept > 0;
+                if some && run.first + kept - 1 < run.last {
+                    run.cut(p, run.first + kept - 1);
+                }
+                some
+            });
+            if p.trace.base_tokens as i64 > n {
+                self.bases.iter_mut().for_each(|base| base.held = false);
+            }
+        }
+    }
+
+    fn would_read(&self, p: &Prepared, _: &Copies, stop: &Stop, sent: &Sent, before: Front) -> i64 {
+        let found = self.find(p, stop, sent, before);
+        found.map_or_else(|| self.base_tokens(p, stop), |found| self.tokens(p, found)).max(floor(p, sent.request))
+    }
+
+    fn read(&mut self, p: &Prepared, _: &Copies, stop: &Stop, sent: &Sent) -> i64 {
+        let found = self.find(p, stop, sent, sent.front);
+        let tokens = found.map_or_else(|| self.base_tokens(p, stop), |found| self.tokens(p, found));
+        let floor = floor(p, sent.request);
+        if tokens < floor {
+            return floor;
+        }
+        if let Some((index, request)) = found {
+            // What this model has behind the entry is other content, or expired: neither comes back.
+            let run = &mut self.runs[index];
+            run.last = request;
+            run.last_used = stop.at;
+            run.ttl = stop.ttl;
+        }
+        tokens
+    }
+
+    fn write(&mut self, p: &Prepared, stop: &Stop, sent: &Sent) {
+        let terms = p.terms(stop.model);
+        if terms.system_breakpoint && p.trace.base_tokens as i64 >= terms.min_tokens {
+            self.bases[usize::from(stop.model)] = Base { held: true, last_used: stop.at, ttl: stop.ttl };
+        }
+        let position = i64::from(stop.position) + i64::from(sent.shift);
+        if position == 0 && terms.system_breakpoint {
+            return;
+        }
+        // What is other content by now stays so.
+        while self
+            .runs
+            .last()
+            .is_some_and(|run| run.front != sent.front && Run { last: run.first, ..*run }.last_same(p, sent.front).is_none())
+        {
+            self.runs.pop();
+        }
+        for run in self.runs.iter_mut().rev() {
+            if run.position(p, run.last) < position {
+                break;
+            }
+            if run.model == stop.model && run.last_same(p, sent.front) == Some(run.last) {
+                // Nothing was appended: the same entry.
+                run.last_used = stop.at;
+                run.ttl = stop.ttl;
+                return;
+            }
+        }
+        let (request, copies, front, model) = (sent.request, sent.copies, sent.front, stop.model);
+        if let Some(run) = self.runs.last_mut() {
+            let read = run.last + 1 == request && run.last_used == stop.at && run.ttl == stop.ttl;
+            if read && run.front == front && run.copies == copies && run.model == model {
+                run.last = request;
+                return;
+            }
+        }
+        self.runs.push(Run {
+            first: request,
+            last: request,
+            front,
+            copies,
+            shift: sent.shift,
+            offset: sent.offset,
+            last_used: stop.at,
+            ttl: stop.ttl,
+            model,
+        });
+    }
+
+    fn pass(&mut self, p: &Prepared, _: u32, to: u32) {
+        let stop = &p.stops[to as usize];
+        if let Some(run) = self.runs.last_mut() {
+            run.last = to;
+            run.last_used = stop.at;
+            run.ttl = stop.ttl;
+        }
+        let base = &mut self.bases[usize::from(stop.model)];
+        if base.held {
+            base.last_used = stop.at;
+            base.ttl = stop.ttl;
+        }
+    }
+
+    fn ends_with(&self, request: u32) -> bool {
+        self.runs.last().is_some_and(|run| run.last == request)
+    }
+}
+
+/// Every position an entry: the last request of each model holds all of its prompt, and no older one more of what is still the same.
+#[derive(Debug, Default)]
+pub(super) struct Positions {
+    last: Vec<Option<Written>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    request: u32,
+    front: Front,
+    copies: u32,
+    prompt: i64,
+    offset: i64,
+    last_used: i64,
+    ttl: i64,
+}
+
+impl Positions {
+    fn common(&self, p: &Prepared, copies: &Copies, stop: &Stop, front: Front) -> i64 {
+        let Some(held) = &self.last[usize::from(stop.model)] else { return 0 };
+        if stop.at.saturating_sub(held.last_used) > held.ttl {
+            return 0;
+        }
+        let tokens = super::prefix::common_tokens(p, copies, (held.request, held.copies, held.front), front).unwrap_or(held.prompt);
+        if tokens < p.terms(stop.model).min_tokens { 0 } else { tokens }
+    }
+}
+
+impl Held for Positions {
+    fn reset(&mut self, p: &Prepared) {
+        let models = p.stops.iter().map(|stop| usize::from(stop.model)).max().map_or(1, |most| most + 1);
+        self.last.clear();
+        self.last.resize(models, None);
+    }
+
+    fn natural(&mut self, p: &Prepared, request: u32, _: u32) {
+        // Nothing is ever flushed here, see `Unfit::FlushedPrefix`.
+        let (at, then) = (p.stops[request as usize].at, p.stops[request as usize - 1].at);
+        for held in self.last.iter_mut().flatten() {
+            if then.saturating_sub(held.last_used) <= held.ttl {
+                held.last_used = at;
+            }
+        }
+    }
+
+    fn would_read(&self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent, before: Front) -> i64 {
+        self.common(p, copies, stop, before).max(floor(p, sent.request))
+    }
+
+    fn read(&mut self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent) -> i64 {
+        self.common(p, copies, stop, sent.front).max(floor(p, sent.request))
+    }
+
+    fn write(&mut self, _: &Prepared, stop: &Stop, sent: &Sent) {
+        self.last[usize::from(stop.model)] = Some(Written {
+            request: sent.request,
+            front: sent.front,
+            copies: sent.copies,
+            prompt: sent.prompt,
+            offset: sent.offset,
+            last_used: stop.at,
+            ttl: stop.ttl,
+        });
+    }
+
+    fn pass(&mut self, p: &Prepared, _: u32, to: u32) {
+        let stop = &p.stops[to as usize];
+        if let Some(held) = &mut self.last[usize::from(stop.model)] {
+            held.request = to;
+            held.prompt = stop.original + held.offset;
+            held.last_used = stop.at;
+            held.ttl = stop.ttl;
+        }
+    }
+
+    fn ends_with(&self, _: u32) -> bool {
+        true
+    }
+}
+
+/// No cache.
+#[derive(Debug, Default)]
+pub(super) struct Nothing;
+
+impl Held for Nothing {
+    fn reset(&mut self, _: &Prepared) {}
+    fn natural(&mut self, _: &Prepared, _: u32, _: u32) {}
+    fn would_read(&self, _: &Prepared, _: &Copies, _: &Stop, _: &Sent, _: Front) -> i64 {
+        0
+    }
+    fn read(&mut self, _: &Prepared, _: &Copies, _: &Stop, _: &Sent) -> i64 {
+        0
+    }
+    fn write(&mut self, _: &Prepared, _: &Stop, _: &Sent) {}
+    fn pass(&mut self, _: &Prepared, _: u32, _: u32) {}
+    fn ends_with(&self, _: u32) -> bool {
+        true
+    }
+}
+
+/// The place of what comes first, of an item and a copy; [`NONE`]: there is none.
+pub(super) fn first_changed(p: &Prepared, copies: &Copies, held: (u32, u32, Front), front: Front) -> (u32, u32) {
+    let (request, held_copies, was) = held;
+    let item = p.next_clearable[was.items as usize];
+    let item = if item < front.items.min(p.stops[request as usize].items) { item } else { NONE };
+    let copy = if was.copies < front.copies.min(held_copies) { was.copies } else { NONE };
+    if copy != NONE && (item == NONE || copies.at[copy as usize] <= item) { (NONE, copy) } else { (item, NONE) }
+}
