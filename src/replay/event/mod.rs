@@ -5,12 +5,14 @@
 //! prefix sums. [`Prepared`] holds what is the same under all edits of a sweep that exclude the same tools; [`plain`](super::plain) is
 //! the judge, and replays what this engine cannot ([`Unfit`]).
 
+mod first;
 mod frontier;
 mod held;
 mod prefix;
 mod prepared;
 mod walk;
 
+pub use first::FirstClear;
 pub use prepared::{Prepared, Unfit};
 
 use super::{Totals, plain};

@@ -202,6 +202,16 @@ impl<'a> Prepared<'a> {
         self.terms.get(usize::from(model)).unwrap_or(&self.terms[0])
     }
 
+    /// How many requests the transcript has.
+    pub fn requests(&self) -> usize {
+        self.trace.requests.len()
+    }
+
+    /// Whether clearing is remembered rather than recomputed.
+    pub fn remembers(&self) -> bool {
+        self.sticky()
+    }
+
     /// Whether this was made for the same excluded tools and cleared inputs.
     pub fn holds_for(&self, exclude_tools: &[String], clear_tool_inputs: &ClearToolInputs) -> bool {
         self.settings.edit.as_ref().is_some_and(|e| e.exclude_tools == exclude_tools && e.clear_tool_inputs == *clear_tool_inputs)

@@ -1,10 +1,11 @@
 //! One replay: request by request where something happens, in closed form where nothing does.
 
 use super::Way;
+use super::first::fires_at;
 use super::frontier::{Copies, Front, Take};
 use super::held::{Held, Sent};
 use super::prepared::{NEEDS_A_BLOCK, Prepared, Stop};
-use crate::policy::{Trigger, TriggerCmp};
+use crate::policy::Trigger;
 use crate::replay::Totals;
 use crate::replay::tariff::Sums;
 use crate::trace::{BlockKind, NONE, Refetch};
@@ -63,10 +64,7 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
         sums.clear();
         sums.resize(p.tariff.classes(), Sums::default());
         let assume = &p.settings.assume;
-        let counts_uses = matches!(knobs.trigger, Some(Trigger::ToolUses(_)));
-        let value = knobs.trigger.map_or(i64::MAX, |trigger| i64::try_from(trigger.value()).unwrap_or(i64::MAX));
-        let first = value.saturating_add(i64::from(assume.trigger_cmp == TriggerCmp::Gt));
-        let base = if counts_uses || assume.trigger_counts_base { 0 } else { p.trace.base_tokens as i64 };
+        let (counts_uses, fires_at) = knobs.trigger.map_or((false, i64::MAX), |trigger| fires_at(p, trigger));
         let mut take = Take::new(assume.selection, knobs.clear_at_least, p.sticky());
         if knobs.trigger.is_some() {
             take.look_ahead(p, copies, Front::default());
@@ -80,7 +78,7 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
             keep: knobs.keep,
             take,
             counts_uses,
-            fires_at: first.saturating_add(base),
+            fires_at,
             sticky: p.sticky(),
             slides: way == Way::Auto && knobs.clear_at_least == 0,
             jumps: way != Way::Linear,
