@@ -52,7 +52,9 @@ fn prepare<'a>(traces: &'a [Trace], edit: &ClearToolUses) -> Vec<Prepared<'a>> {
 /// The figures that people ask for, in lines: all are of one run and one thread.
 fn figures() {
     let (mut engine, mut judge) = (Engine::default(), plain::Engine::default());
-    println!("workload requests config: replays/s, M calls/s; times the speed of linear, of plain; needs fetched again and clears a replay");
+    println!(
+        "workload requests config: replays/s, M calls/s; times the speed of linear, of plain; needs fetched again and clears a replay"
+    );
     for workload in ["research_agent", "coding_agent"] {
         for (requests, count) in [(100, 40), (300, 40), (1_000, 12), (10_000, 3)] {
             let traces = shared::traces(workload, requests, count);
@@ -98,7 +100,12 @@ fn growth(engine: &mut Engine) {
         (replay(engine, &prepared, &edit, Way::Auto), clears)
     });
     let [(short, some), (long, many)] = times;
-    println!("1,000 requests with {some:.1} clears: {:.2} us; 10,000 with {many:.1}: {:.2} us, x {:.2}", short * 1e6, long * 1e6, long / short);
+    println!(
+        "1,000 requests with {some:.1} clears: {:.2} us; 10,000 with {many:.1}: {:.2} us, x {:.2}",
+        short * 1e6,
+        long * 1e6,
+        long / short
+    );
 }
 
 fn engines(c: &mut Criterion) {

@@ -74,9 +74,8 @@ pub(super) fn tasks(configs: &[Knobs]) -> Vec<Task> {
     for group in &mut alike {
         group.sort_by_key(|&i| (configs[i].edit.as_ref().map(order), i));
     }
-    let chunks = |group: &[usize], size, alike| -> Vec<Task> {
-        group.chunks(size).map(|chunk| Task { configs: chunk.to_vec(), alike }).collect()
-    };
+    let chunks =
+        |group: &[usize], size, alike| -> Vec<Task> { group.chunks(size).map(|chunk| Task { configs: chunk.to_vec(), alike }).collect() };
     let mut tasks: Vec<Task> = alike.iter().flat_map(|group| chunks(group, ALIKE_PER_TASK, true)).collect();
     tasks.extend(chunks(&others, OTHERS_PER_TASK, false));
     tasks

@@ -29,22 +29,21 @@ pub(super) trait Held {
     fn reset(&mut self, p: &Prepared);
     /// Drops and refreshes what the transcript says, before request `request` is sent.
     fn natural(&mut self, p: &Prepared, request: u32, shift: u32);
-    /// Tokens that the prompt would read if only `before` were cleared; asked before [`Held::read`].
+    /// Tokens that the prompt reads, and what it would read if only `before` were cleared, where that is asked. Writes the prompt.
+    fn send(&mut self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent, before: Option<Front>) -> (i64, i64);
+    /// What a prompt that is too small to read or write would read if only `before` were cleared.
     fn would_read(&self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent, before: Front) -> i64;
-    /// Tokens that the prompt reads.
-    fn read(&mut self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent) -> i64;
-    /// Writes the prompt.
-    fn write(&mut self, p: &Prepared, stop: &Stop, sent: &Sent);
     /// Lets the undisturbed requests after `from` up to `to` go by.
     fn pass(&mut self, p: &Prepared, from: u32, to: u32);
+    /// Whether, from request `next` on, all that stays after the next clear is the entry of the system prompt.
+    fn slides(&self, _: &Prepared, _next: u32, _shift: u32) -> bool {
+        false
+    }
+    /// Lets requests up to `last` go by of which each read the one before it, or nothing but the system prompt; `run`: the last of the
+    /// latter, if any was.
+    fn slid(&mut self, _: &Prepared, _run: Option<u32>, _last: &Sent) {}
     /// Whether the request written last is the last entry, so that undisturbed ones may follow.
     fn ends_with(&self, request: u32) -> bool;
-}
-
-/// The tokens that the provider still serves after a natural invalidation.
-pub(super) fn floor(p: &Prepared, request: u32) -> i64 {
-    let flush = p.trace.requests[request as usize].flush_above;
-    flush.map_or(0, |n| n.min(p.trace.base_tokens) as i64)
 }
 
 /// Requests one after the other, each of which read the entry of the one before it.
@@ -95,6 +94,16 @@ impl Run {
         }
         let last = self.last.min(p.items[changed as usize].issue);
         (last >= self.first).then_some(last)
+    }
+
+    /// Whether the prefix of its last entry is the same with `front` cleared.
+    fn is_same(&self, p: &Prepared, front: Front) -> bool {
+        front == self.front || self.last_same(p, front) == Some(self.last)
+    }
+
+    /// Whether the prefixes of all its entries are others with `front` cleared.
+    fn is_other(&self, p: &Prepared, front: Front) -> bool {
+        front != self.front && self.last_same(p, front).is_none()
     }
 
     /// Shortens it, so that it ends with `request`.
@@ -152,14 +161,63 @@ impl Entries {
     fn tokens(&self, p: &Prepared, (run, request): (usize, u32)) -> i64 {
         p.stops[request as usize].original + self.runs[run].offset
     }
+
+    fn would_read_now(&self, p: &Prepared, stop: &Stop, sent: &Sent, before: Front) -> i64 {
+        let found = self.find(p, stop, sent, before);
+        found.map_or_else(|| self.base_tokens(p, stop), |found| self.tokens(p, found)).max(i64::from(stop.floor))
+    }
+
+    fn read(&mut self, p: &Prepared, stop: &Stop, sent: &Sent) -> i64 {
+        let found = self.find(p, stop, sent, sent.front);
+        let tokens = found.map_or_else(|| self.base_tokens(p, stop), |found| self.tokens(p, found));
+        if tokens < i64::from(stop.floor) {
+            return i64::from(stop.floor);
+        }
+        if let Some((index, request)) = found {
+            // What this model has behind the entry is other content, or expired: neither comes back.
+            let run = &mut self.runs[index];
+            run.last = request;
+            run.last_used = stop.at;
+            run.ttl = stop.ttl;
+        }
+        tokens
+    }
+
+    /// Writes the entry at the end of the prompt.
+    fn write(&mut self, p: &Prepared, stop: &Stop, sent: &Sent, position: i64) {
+        // What is other content by now stays so.
+        while self.runs.last().is_some_and(|run| run.is_other(p, sent.front)) {
+            self.runs.pop();
+        }
+        for run in self.runs.iter_mut().rev() {
+            if run.position(p, run.last) < position {
+                break;
+            }
+            if run.model == stop.model && run.is_same(p, sent.front) {
+                // Nothing was appended: the same entry.
+                run.last_used = stop.at;
+                run.ttl = stop.ttl;
+                return;
+            }
+        }
+        let (request, copies, front, model) = (sent.request, sent.copies, sent.front, stop.model);
+        if let Some(run) = self.runs.last_mut() {
+            let read = run.last + 1 == request && run.last_used == stop.at && run.ttl == stop.ttl;
+            if read && run.front == front && run.copies == copies && run.model == model {
+                run.last = request;
+                return;
+            }
+        }
+        let (shift, offset, last_used, ttl) = (sent.shift, sent.offset, stop.at, stop.ttl);
+        self.runs.push(Run { first: request, last: request, front, copies, shift, offset, last_used, ttl, model });
+    }
 }
 
 impl Held for Entries {
     fn reset(&mut self, p: &Prepared) {
         self.runs.clear();
-        let models = p.stops.iter().map(|stop| usize::from(stop.model)).max().map_or(1, |most| most + 1);
         self.bases.clear();
-        self.bases.resize(models, Base::default());
+        self.bases.resize(p.models, Base::default());
     }
 
     fn natural(&mut self, p: &Prepared, request: u32, shift: u32) {
@@ -200,75 +258,42 @@ impl Held for Entries {
         }
     }
 
-    fn would_read(&self, p: &Prepared, _: &Copies, stop: &Stop, sent: &Sent, before: Front) -> i64 {
-        let found = self.find(p, stop, sent, before);
-        found.map_or_else(|| self.base_tokens(p, stop), |found| self.tokens(p, found)).max(floor(p, sent.request))
-    }
-
-    fn read(&mut self, p: &Prepared, _: &Copies, stop: &Stop, sent: &Sent) -> i64 {
-        let found = self.find(p, stop, sent, sent.front);
-        let tokens = found.map_or_else(|| self.base_tokens(p, stop), |found| self.tokens(p, found));
-        let floor = floor(p, sent.request);
-        if tokens < floor {
-            return floor;
-        }
-        if let Some((index, request)) = found {
-            // What this model has behind the entry is other content, or expired: neither comes back.
-            let run = &mut self.runs[index];
-            run.last = request;
-            run.last_used = stop.at;
-            run.ttl = stop.ttl;
-        }
-        tokens
-    }
-
-    fn write(&mut self, p: &Prepared, stop: &Stop, sent: &Sent) {
+    fn send(&mut self, p: &Prepared, _: &Copies, stop: &Stop, sent: &Sent, before: Option<Front>) -> (i64, i64) {
         let terms = p.terms(stop.model);
-        if terms.system_breakpoint && p.trace.base_tokens as i64 >= terms.min_tokens {
+        let base_tokens = p.trace.base_tokens as i64;
+        let position = i64::from(stop.position) + i64::from(sent.shift);
+        let mut done = None;
+        // Nearly always the request before is within reach and live.
+        if let Some(run) = self.runs.last_mut().filter(|_| stop.floor == 0) {
+            let near = run.model == stop.model && run.position(p, run.last) > position - i64::from(terms.lookback);
+            if near && stop.at.saturating_sub(run.last_used) <= run.ttl {
+                let tokens = p.stops[run.last as usize].original + run.offset;
+                if run.is_same(p, sent.front) {
+                    run.last_used = stop.at;
+                    run.ttl = stop.ttl;
+                    done = Some((tokens, tokens));
+                } else if before.is_some_and(|before| before == run.front) && run.is_other(p, sent.front) {
+                    // All of it is other content by now.
+                    self.runs.pop();
+                    done = Some((if self.runs.is_empty() { self.base_tokens(p, stop) } else { self.read(p, stop, sent) }, tokens));
+                }
+            }
+        }
+        let (read, would) = done.unwrap_or_else(|| {
+            let would = before.map_or(0, |before| self.would_read_now(p, stop, sent, before));
+            (self.read(p, stop, sent), would)
+        });
+        if terms.system_breakpoint && base_tokens >= terms.min_tokens {
             self.bases[usize::from(stop.model)] = Base { held: true, last_used: stop.at, ttl: stop.ttl };
         }
-        let position = i64::from(stop.position) + i64::from(sent.shift);
-        if position == 0 && terms.system_breakpoint {
-            return;
+        if position > 0 || !terms.system_breakpoint {
+            self.write(p, stop, sent, position);
         }
-        // What is other content by now stays so.
-        while self
-            .runs
-            .last()
-            .is_some_and(|run| run.front != sent.front && Run { last: run.first, ..*run }.last_same(p, sent.front).is_none())
-        {
-            self.runs.pop();
-        }
-        for run in self.runs.iter_mut().rev() {
-            if run.position(p, run.last) < position {
-                break;
-            }
-            if run.model == stop.model && run.last_same(p, sent.front) == Some(run.last) {
-                // Nothing was appended: the same entry.
-                run.last_used = stop.at;
-                run.ttl = stop.ttl;
-                return;
-            }
-        }
-        let (request, copies, front, model) = (sent.request, sent.copies, sent.front, stop.model);
-        if let Some(run) = self.runs.last_mut() {
-            let read = run.last + 1 == request && run.last_used == stop.at && run.ttl == stop.ttl;
-            if read && run.front == front && run.copies == copies && run.model == model {
-                run.last = request;
-                return;
-            }
-        }
-        self.runs.push(Run {
-            first: request,
-            last: request,
-            front,
-            copies,
-            shift: sent.shift,
-            offset: sent.offset,
-            last_used: stop.at,
-            ttl: stop.ttl,
-            model,
-        });
+        (read, would)
+    }
+
+    fn would_read(&self, p: &Prepared, _: &Copies, stop: &Stop, sent: &Sent, before: Front) -> i64 {
+        self.would_read_now(p, stop, sent, before)
     }
 
     fn pass(&mut self, p: &Prepared, _: u32, to: u32) {
@@ -283,6 +308,23 @@ impl Held for Entries {
             base.last_used = stop.at;
             base.ttl = stop.ttl;
         }
+    }
+
+    fn slides(&self, p: &Prepared, next: u32, shift: u32) -> bool {
+        let Some((run, older)) = self.runs.split_last() else { return false };
+        let reach = i64::from(p.stops[next as usize].position) + i64::from(shift) - i64::from(p.terms(0).lookback);
+        let changes = p.next_clearable[run.front.items as usize] < p.stops[run.first as usize].items || run.front.copies < run.copies;
+        run.last + 1 == next && changes && older.last().is_none_or(|older| older.position(p, older.last) <= reach)
+    }
+
+    fn slid(&mut self, p: &Prepared, run: Option<u32>, last: &Sent) {
+        if let Some(first) = run {
+            // Nothing before it is within reach and the same.
+            self.runs.clear();
+            let Sent { request, front, copies, shift, offset, .. } = *last;
+            self.runs.push(Run { first, last: request, front, copies, shift, offset, last_used: 0, ttl: 0, model: p.stops[0].model });
+        }
+        self.pass(p, 0, last.request);
     }
 
     fn ends_with(&self, request: u32) -> bool {
@@ -303,6 +345,8 @@ struct Written {
     copies: u32,
     prompt: i64,
     offset: i64,
+    /// Longer prefixes were dropped since.
+    most: i64,
     last_used: i64,
     ttl: i64,
 }
@@ -314,45 +358,47 @@ impl Positions {
             return 0;
         }
         let tokens = super::prefix::common_tokens(p, copies, (held.request, held.copies, held.front), front).unwrap_or(held.prompt);
+        let tokens = if tokens > held.most { super::prefix::tokens_within(p, copies, held.front, held.most) } else { tokens };
         if tokens < p.terms(stop.model).min_tokens { 0 } else { tokens }
     }
 }
 
 impl Held for Positions {
     fn reset(&mut self, p: &Prepared) {
-        let models = p.stops.iter().map(|stop| usize::from(stop.model)).max().map_or(1, |most| most + 1);
         self.last.clear();
-        self.last.resize(models, None);
+        self.last.resize(p.models, None);
     }
 
     fn natural(&mut self, p: &Prepared, request: u32, _: u32) {
-        // Nothing is ever flushed here, see `Unfit::FlushedPrefix`.
         let (at, then) = (p.stops[request as usize].at, p.stops[request as usize - 1].at);
+        let of = &p.trace.requests[request as usize];
+        let most = of.flush_above.map_or(i64::MAX, |n| i64::try_from(n).unwrap_or(i64::MAX));
         for held in self.last.iter_mut().flatten() {
-            if then.saturating_sub(held.last_used) <= held.ttl {
+            held.most = held.most.min(most);
+            if of.kept_warm && then.saturating_sub(held.last_used) <= held.ttl {
                 held.last_used = at;
             }
         }
     }
 
-    fn would_read(&self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent, before: Front) -> i64 {
-        self.common(p, copies, stop, before).max(floor(p, sent.request))
+    fn would_read(&self, p: &Prepared, copies: &Copies, stop: &Stop, _: &Sent, before: Front) -> i64 {
+        self.common(p, copies, stop, before).max(i64::from(stop.floor))
     }
 
-    fn read(&mut self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent) -> i64 {
-        self.common(p, copies, stop, sent.front).max(floor(p, sent.request))
-    }
-
-    fn write(&mut self, _: &Prepared, stop: &Stop, sent: &Sent) {
+    fn send(&mut self, p: &Prepared, copies: &Copies, stop: &Stop, sent: &Sent, before: Option<Front>) -> (i64, i64) {
+        let would = before.map_or(0, |before| self.would_read(p, copies, stop, sent, before));
+        let read = self.common(p, copies, stop, sent.front).max(i64::from(stop.floor));
         self.last[usize::from(stop.model)] = Some(Written {
             request: sent.request,
             front: sent.front,
             copies: sent.copies,
             prompt: sent.prompt,
             offset: sent.offset,
+            most: i64::MAX,
             last_used: stop.at,
             ttl: stop.ttl,
         });
+        (read, would)
     }
 
     fn pass(&mut self, p: &Prepared, _: u32, to: u32) {
@@ -380,10 +426,9 @@ impl Held for Nothing {
     fn would_read(&self, _: &Prepared, _: &Copies, _: &Stop, _: &Sent, _: Front) -> i64 {
         0
     }
-    fn read(&mut self, _: &Prepared, _: &Copies, _: &Stop, _: &Sent) -> i64 {
-        0
+    fn send(&mut self, _: &Prepared, _: &Copies, _: &Stop, _: &Sent, _: Option<Front>) -> (i64, i64) {
+        (0, 0)
     }
-    fn write(&mut self, _: &Prepared, _: &Stop, _: &Sent) {}
     fn pass(&mut self, _: &Prepared, _: u32, _: u32) {}
     fn ends_with(&self, _: u32) -> bool {
         true

@@ -10,6 +10,7 @@ mod frontier;
 mod held;
 mod prefix;
 mod prepared;
+mod slide;
 mod walk;
 
 pub use first::FirstClear;

@@ -73,3 +73,94 @@ fn before_item(p: &Prepared, copies: &Copies, first: u32, was: Front, front: Fro
     }
     tokens
 }
+
+/// Tokens of the positions, of a prompt with `front` cleared, that end within the first `most` tokens; it has more than that.
+pub(super) fn tokens_within(p: &Prepared, copies: &Copies, front: Front, most: i64) -> i64 {
+    let (trace, base) = (p.trace, p.trace.base_tokens as i64);
+    if base > most {
+        return 0;
+    }
+    // The last request whose input ends within, without what is fetched again before it.
+    let fetched = |request: usize| copies.request.partition_point(|&of| (of as usize) < request);
+    let size = |request: usize| {
+        let (items, copied) = (p.stops[request].items.min(front.items), fetched(request));
+        let saved = p.saved[items as usize] + copies.saved[copied.min(front.copies as usize)];
+        p.stops[request].original + copies.tokens[copied] - saved
+    };
+    let (mut low, mut high) = (0, trace.requests.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if size(middle) <= most { low = middle + 1 } else { high = middle }
+    }
+    let mut walk = Positions { grouped: p.settings.cache.group_parallel, most, within: base, tokens: base, kind: None };
+    let inputs = |tool: u16| p.input_cleared[usize::from(tool)];
+    if low > 0 {
+        let request = low - 1;
+        (walk.within, walk.tokens) = (size(request), size(request));
+        let group = fetched(request)..fetched(request + 1);
+        let uses = group.clone().map(|copy| {
+            let of = &p.items[copies.item[copy] as usize];
+            let cleared = copy < front.copies as usize && inputs(of.tool);
+            (BlockKind::Use, if cleared { p.cleared_input } else { i64::from(of.use_tokens) })
+        });
+        let results = group.map(|copy| {
+            let cleared = copy < front.copies as usize;
+            let tokens = p.items[copies.item[copy] as usize].result_tokens;
+            (BlockKind::Result, if cleared { p.placeholder } else { i64::from(tokens) })
+        });
+        if walk.message(uses) || walk.message(results) {
+            return walk.within;
+        }
+    }
+    let shown = |block: u32| {
+        let (kind, origin) = (trace.kinds[block as usize], trace.block_use[block as usize]);
+        let item = if origin == NONE { NONE } else { p.item_of[origin as usize] };
+        let cleared = item != NONE && item < front.items;
+        let tokens = match kind {
+            BlockKind::Result if cleared => p.placeholder,
+            BlockKind::Use if cleared && inputs(trace.uses[origin as usize].tool) => p.cleared_input,
+            _ => i64::from(trace.tokens[block as usize]),
+        };
+        (kind, tokens)
+    };
+    if low > 0 {
+        let request = &trace.requests[low - 1];
+        if walk.message((request.output..request.end).map(shown)) {
+            return walk.within;
+        }
+    }
+    if let Some(request) = trace.requests.get(low) {
+        walk.message((request.input..request.output).map(shown));
+    }
+    walk.within
+}
+
+/// Goes along the positions of a prompt.
+struct Positions {
+    grouped: bool,
+    most: i64,
+    /// Tokens up to the end of the last position that ends within `most`.
+    within: i64,
+    tokens: i64,
+    kind: Option<BlockKind>,
+}
+
+impl Positions {
+    /// Goes along a message; true where it leads beyond `most`.
+    fn message(&mut self, blocks: impl Iterator<Item = (BlockKind, i64)>) -> bool {
+        self.kind = None;
+        for (kind, tokens) in blocks {
+            let joins = self.grouped && self.kind == Some(kind) && matches!(kind, BlockKind::Use | BlockKind::Result);
+            if !joins {
+                self.within = self.tokens;
+            }
+            self.kind = Some(kind);
+            self.tokens += tokens;
+            if self.tokens > self.most {
+                return true;
+            }
+        }
+        self.within = self.tokens;
+        false
+    }
+}

@@ -21,8 +21,6 @@ pub enum Unfit {
     TailBreakpoints,
     /// Models of the transcript are cached in different modes.
     MixedCaches,
-    /// A natural invalidation where every position is an entry.
-    FlushedPrefix,
 }
 
 /// What is fixed about one request, as long as nothing was fetched again before it.
@@ -43,6 +41,8 @@ pub(super) struct Stop {
     pub needs: u32,
     /// Price class below all tiers.
     pub class: u32,
+    /// Tokens that the provider still serves after a natural invalidation.
+    pub floor: u32,
     pub model: u16,
     /// Entries are dropped or kept warm before it.
     pub natural: bool,
@@ -76,6 +76,8 @@ pub struct Prepared<'a> {
     pub(super) mode: CacheMode,
     /// By model; see [`Prepared::terms`].
     terms: Vec<Terms>,
+    /// How many models answer.
+    pub(super) models: usize,
     /// By request, and a last one that holds ends.
     pub(super) stops: Vec<Stop>,
     /// [`Stop::original`] once more, for searches.
@@ -130,6 +132,7 @@ impl<'a> Prepared<'a> {
             tariff: Tariff::new(settings),
             mode,
             terms: (0..=settings.other_models.len()).map(|model| terms(settings.terms(model as u16).0)).collect(),
+            models: trace.requests.iter().map(|r| usize::from(r.model) + 1).max().unwrap_or(1),
             stops: Vec::with_capacity(trace.requests.len() + 1),
             original: Vec::with_capacity(trace.requests.len()),
             original_sum: vec![0],
@@ -170,6 +173,7 @@ impl<'a> Prepared<'a> {
                 counted,
                 needs: it.needs.len() as u32,
                 model: request.model,
+                floor: request.flush_above.map_or(0, |n| n.min(trace.base_tokens)) as u32,
                 class: it.tariff.class(request.model, ttl) as u32,
                 natural: mode != CacheMode::Off && i > 0 && (request.flush_above.is_some() || request.kept_warm),
             });
@@ -306,9 +310,6 @@ fn check(trace: &Trace, settings: &Settings) -> Result<CacheMode, Unfit> {
         }
         if mode == CacheMode::Entries && cache.tail_breakpoints > 1 {
             return Err(Unfit::TailBreakpoints);
-        }
-        if mode == CacheMode::Prefix && i > 0 && request.flush_above.is_some() {
-            return Err(Unfit::FlushedPrefix);
         }
         if i > 0 && request.at_ms < trace.requests[i - 1].at_ms {
             return Err(Unfit::TimeRunsBack);

@@ -30,30 +30,30 @@ pub(super) struct Knobs {
 
 /// A replay on its way.
 pub(super) struct Walk<'p, 'm, H> {
-    p: &'p Prepared<'p>,
-    copies: &'m mut Copies,
+    pub(super) p: &'p Prepared<'p>,
+    pub(super) copies: &'m mut Copies,
     missing: &'m mut Vec<u32>,
-    sums: &'m mut Vec<Sums>,
-    held: &'m mut H,
-    keep: u32,
-    take: Take,
+    pub(super) sums: &'m mut Vec<Sums>,
+    pub(super) held: &'m mut H,
+    pub(super) keep: u32,
+    pub(super) take: Take,
     /// The trigger counts uses.
     counts_uses: bool,
     /// The trigger fires at this value.
     fires_at: i64,
     sticky: bool,
-    /// Every item that can go goes at once.
+    /// Every item that can go goes at once, and the tight pass is exact.
     slides: bool,
     jumps: bool,
-    front: Front,
+    pub(super) front: Front,
     /// Of what is cleared: what it takes out of the prompt, and how many uses it is.
-    saved: i64,
-    cleared: u32,
+    pub(super) saved: i64,
+    pub(super) cleared: u32,
     /// What copies have added: positions and tokens.
-    shift: u32,
-    added: i64,
-    window: i64,
-    totals: Totals,
+    pub(super) shift: u32,
+    pub(super) added: i64,
+    pub(super) window: i64,
+    pub(super) totals: Totals,
 }
 
 impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
@@ -80,7 +80,7 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
             counts_uses,
             fires_at,
             sticky: p.sticky(),
-            slides: way == Way::Auto && knobs.clear_at_least == 0,
+            slides: way == Way::Auto && knobs.clear_at_least == 0 && knobs.keep > 0 && super::slide::fits(p),
             jumps: way != Way::Linear,
             front: Front::default(),
             saved: 0,
@@ -98,9 +98,11 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
         let mut request = 0;
         while request < requests {
             self.step(request);
-            // Where clearing slides, hardly a request is without event.
-            let jumps = self.jumps && !(self.slides && self.front.items > 0);
-            let next = if jumps { self.next_event(request, requests) } else { request + 1 };
+            if self.slides && self.front.items > 0 {
+                request = self.slide(request);
+                continue;
+            }
+            let next = if self.jumps { self.next_event(request, requests) } else { request + 1 };
             if next > request + 1 {
                 self.pass(request, next - 1);
             }
@@ -238,25 +240,25 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
         let sent = Sent { request, front: self.front, copies: self.copies.len(), shift: self.shift, offset, prompt };
         let min = p.terms(stop.model).min_tokens;
         let newly = self.cleared - before.2;
-        let mut would = 0;
+        let mut before_front = None;
         if newly > 0 {
             self.totals.clear_events += 1;
             self.totals.cleared_uses += u64::from(newly);
             self.totals.freed_tokens += self.saved - before.1;
-            if prompt + self.saved - before.1 >= min {
-                would = self.held.would_read(p, self.copies, stop, &sent, before.0);
-            }
+            before_front = (prompt + self.saved - before.1 >= min).then_some(before.0);
         }
         let class = self.class(stop, prompt);
         let sums = &mut self.sums[class];
-        let mut read = 0;
+        let (mut read, mut would) = (0, 0);
         if prompt >= min {
-            read = self.held.read(p, self.copies, stop, &sent);
-            self.held.write(p, stop, &sent);
+            (read, would) = self.held.send(p, self.copies, stop, &sent, before_front);
             sums[1] += read as u64;
             sums[2] += (prompt - read) as u64;
         } else {
             sums[0] += prompt as u64;
+            if let Some(before) = before_front {
+                would = self.held.would_read(p, self.copies, stop, &sent, before);
+            }
         }
         sums[3] += output as u64;
         if would > read {
