@@ -97,19 +97,24 @@ pub(super) fn tokens_within(p: &Prepared, copies: &Copies, front: Front, most: i
     if low > 0 {
         let request = low - 1;
         (walk.within, walk.tokens) = (size(request), size(request));
-        let group = fetched(request)..fetched(request + 1);
-        let uses = group.clone().map(|copy| {
-            let of = &p.items[copies.item[copy] as usize];
-            let cleared = copy < front.copies as usize && inputs(of.tool);
-            (BlockKind::Use, if cleared { p.cleared_input } else { i64::from(of.use_tokens) })
-        });
-        let results = group.map(|copy| {
-            let cleared = copy < front.copies as usize;
-            let tokens = p.items[copies.item[copy] as usize].result_tokens;
-            (BlockKind::Result, if cleared { p.placeholder } else { i64::from(tokens) })
-        });
-        if walk.message(uses) || walk.message(results) {
-            return walk.within;
+        let (mut from, end) = (fetched(request), fetched(request + 1));
+        while from < end {
+            // One round of several.
+            let group = from..from + copies.first[from..end].partition_point(|&first| first as usize == from);
+            from = group.end;
+            let uses = group.clone().map(|copy| {
+                let of = &p.items[copies.item[copy] as usize];
+                let cleared = copy < front.copies as usize && inputs(of.tool);
+                (BlockKind::Use, if cleared { p.cleared_input } else { i64::from(of.use_tokens) })
+            });
+            let results = group.map(|copy| {
+                let cleared = copy < front.copies as usize;
+                let tokens = p.items[copies.item[copy] as usize].result_tokens;
+                (BlockKind::Result, if cleared { p.placeholder } else { i64::from(tokens) })
+            });
+            if walk.message(uses) || walk.message(results) {
+                return walk.within;
+            }
         }
     }
     let shown = |block: u32| {
