@@ -37,6 +37,16 @@ impl Work {
     }
 }
 
+impl std::fmt::Display for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} replays asked, {} distinct", self.asked, self.replayed)?;
+        if self.by_reference > 0 {
+            write!(f, ", {} by the reference engine", self.by_reference)?;
+        }
+        Ok(())
+    }
+}
+
 /// Configs that one task replays over one transcript.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Task {

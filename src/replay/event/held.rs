@@ -55,6 +55,11 @@ struct Run {
     copies: u32,
     shift: u32,
     offset: i64,
+    /// The first item that is not cleared and can be; items in the prompts of the first and of the last request.
+    changes: u32,
+    items: (u32, u32),
+    /// Where the last one's prompt ends.
+    end: i64,
     /// Of the last one's entry; those of others were used by the request after them.
     last_used: i64,
     ttl: i64,
@@ -80,36 +85,63 @@ impl Run {
         now.saturating_sub(used) <= ttl
     }
 
-    /// The last request whose prefix is the same with `front` cleared.
-    fn last_same(&self, p: &Prepared, front: Front) -> Option<u32> {
-        if front == self.front {
-            return Some(self.last);
-        }
-        if front.copies.min(self.copies) > self.front.copies {
-            return None;
-        }
-        let changed = p.next_clearable[self.front.items as usize];
-        if changed >= front.items {
-            return Some(self.last);
-        }
-        let last = self.last.min(p.items[changed as usize].issue);
-        (last >= self.first).then_some(last)
+    fn new(p: &Prepared, first: u32, last: u32, of: &Sent, model: u16) -> Self {
+        let mut run = Self {
+            first,
+            last,
+            front: of.front,
+            copies: of.copies,
+            shift: of.shift,
+            offset: of.offset,
+            changes: p.next_clearable[of.front.items as usize],
+            items: (p.stops[first as usize].items, 0),
+            end: 0,
+            last_used: 0,
+            ttl: 0,
+            model,
+        };
+        run.end_with(p, last);
+        run
+    }
+
+    /// Lets it end with `request`, which was sent just now.
+    fn end_with(&mut self, p: &Prepared, request: u32) {
+        let stop = &p.stops[request as usize];
+        self.last = request;
+        self.items.1 = stop.items;
+        self.end = i64::from(stop.position) + i64::from(self.shift);
+        self.last_used = stop.at;
+        self.ttl = stop.ttl;
+    }
+
+    /// Whether copies that it holds are cleared in `front` and were not in it.
+    fn has_other_copies(&self, front: Front) -> bool {
+        front.copies.min(self.copies) > self.front.copies
     }
 
     /// Whether the prefix of its last entry is the same with `front` cleared.
-    fn is_same(&self, p: &Prepared, front: Front) -> bool {
-        front == self.front || self.last_same(p, front) == Some(self.last)
+    fn is_same(&self, front: Front) -> bool {
+        front == self.front || (!self.has_other_copies(front) && self.changes >= front.items.min(self.items.1))
     }
 
     /// Whether the prefixes of all its entries are others with `front` cleared.
-    fn is_other(&self, p: &Prepared, front: Front) -> bool {
-        front != self.front && self.last_same(p, front).is_none()
+    fn is_other(&self, front: Front) -> bool {
+        front != self.front && (self.has_other_copies(front) || self.changes < front.items.min(self.items.0))
+    }
+
+    /// The last request whose prefix is the same with `front` cleared.
+    fn last_same(&self, p: &Prepared, front: Front) -> Option<u32> {
+        if self.is_same(front) {
+            return Some(self.last);
+        }
+        (!self.is_other(front)).then(|| self.last.min(p.items[self.changes as usize].issue))
     }
 
     /// Shortens it, so that it ends with `request`.
     fn cut(&mut self, p: &Prepared, request: u32) {
-        (self.last_used, self.ttl) = self.used(p, request);
-        self.last = request;
+        let (last_used, ttl) = self.used(p, request);
+        self.end_with(p, request);
+        (self.last_used, self.ttl) = (last_used, ttl);
     }
 }
 
@@ -135,7 +167,7 @@ impl Entries {
     fn find(&self, p: &Prepared, stop: &Stop, sent: &Sent, front: Front) -> Option<(usize, u32)> {
         let reach = i64::from(stop.position) + i64::from(sent.shift) - i64::from(p.terms(stop.model).lookback);
         for (index, run) in self.runs.iter().enumerate().rev() {
-            if run.position(p, run.last) <= reach {
+            if run.end <= reach {
                 return None;
             }
             if run.model != stop.model {
@@ -176,7 +208,7 @@ impl Entries {
         if let Some((index, request)) = found {
             // What this model has behind the entry is other content, or expired: neither comes back.
             let run = &mut self.runs[index];
-            run.last = request;
+            run.end_with(p, request);
             run.last_used = stop.at;
             run.ttl = stop.ttl;
         }
@@ -186,14 +218,14 @@ impl Entries {
     /// Writes the entry at the end of the prompt.
     fn write(&mut self, p: &Prepared, stop: &Stop, sent: &Sent, position: i64) {
         // What is other content by now stays so.
-        while self.runs.last().is_some_and(|run| run.is_other(p, sent.front)) {
+        while self.runs.last().is_some_and(|run| run.is_other(sent.front)) {
             self.runs.pop();
         }
         for run in self.runs.iter_mut().rev() {
-            if run.position(p, run.last) < position {
+            if run.end < position {
                 break;
             }
-            if run.model == stop.model && run.is_same(p, sent.front) {
+            if run.model == stop.model && run.is_same(sent.front) {
                 // Nothing was appended: the same entry.
                 run.last_used = stop.at;
                 run.ttl = stop.ttl;
@@ -204,12 +236,11 @@ impl Entries {
         if let Some(run) = self.runs.last_mut() {
             let read = run.last + 1 == request && run.last_used == stop.at && run.ttl == stop.ttl;
             if read && run.front == front && run.copies == copies && run.model == model {
-                run.last = request;
+                run.end_with(p, request);
                 return;
             }
         }
-        let (shift, offset, last_used, ttl) = (sent.shift, sent.offset, stop.at, stop.ttl);
-        self.runs.push(Run { first: request, last: request, front, copies, shift, offset, last_used, ttl, model });
+        self.runs.push(Run::new(p, request, request, sent, model));
     }
 }
 
@@ -232,13 +263,15 @@ impl Held for Entries {
             // Each entry that is within reach has a time of its own from here on.
             let lookback = p.trace.requests.iter().map(|r| p.terms(r.model).lookback).max().unwrap_or(0);
             let reach = i64::from(p.stops[request as usize].position) + i64::from(shift) - i64::from(lookback);
-            let near = self.runs.iter().rposition(|run| run.position(p, run.last) <= reach).map_or(0, |far| far + 1);
+            let near = self.runs.iter().rposition(|run| run.end <= reach).map_or(0, |far| far + 1);
             let runs = self.runs.split_off(near);
             for run in runs {
                 for one in (run.first..=run.last).filter(|&one| run.position(p, one) > reach) {
                     let (last_used, ttl) = run.used(p, one);
                     let last_used = if then.saturating_sub(last_used) <= ttl { at } else { last_used };
-                    self.runs.push(Run { first: one, last: one, last_used, ttl, ..run });
+                    let mut single = Run { first: one, items: (p.stops[one as usize].items, 0), ..run };
+                    single.end_with(p, one);
+                    self.runs.push(Run { last_used, ttl, ..single });
                 }
             }
         }
@@ -265,14 +298,14 @@ impl Held for Entries {
         let mut done = None;
         // Nearly always the request before is within reach and live.
         if let Some(run) = self.runs.last_mut().filter(|_| stop.floor == 0) {
-            let near = run.model == stop.model && run.position(p, run.last) > position - i64::from(terms.lookback);
+            let near = run.model == stop.model && run.end > position - i64::from(terms.lookback);
             if near && stop.at.saturating_sub(run.last_used) <= run.ttl {
                 let tokens = p.stops[run.last as usize].original + run.offset;
-                if run.is_same(p, sent.front) {
+                if run.is_same(sent.front) {
                     run.last_used = stop.at;
                     run.ttl = stop.ttl;
                     done = Some((tokens, tokens));
-                } else if before.is_some_and(|before| before == run.front) && run.is_other(p, sent.front) {
+                } else if before.is_some_and(|before| before == run.front) && run.is_other(sent.front) {
                     // All of it is other content by now.
                     self.runs.pop();
                     done = Some((if self.runs.is_empty() { self.base_tokens(p, stop) } else { self.read(p, stop, sent) }, tokens));
@@ -299,9 +332,7 @@ impl Held for Entries {
     fn pass(&mut self, p: &Prepared, _: u32, to: u32) {
         let stop = &p.stops[to as usize];
         if let Some(run) = self.runs.last_mut() {
-            run.last = to;
-            run.last_used = stop.at;
-            run.ttl = stop.ttl;
+            run.end_with(p, to);
         }
         let base = &mut self.bases[usize::from(stop.model)];
         if base.held {
@@ -313,16 +344,15 @@ impl Held for Entries {
     fn slides(&self, p: &Prepared, next: u32, shift: u32) -> bool {
         let Some((run, older)) = self.runs.split_last() else { return false };
         let reach = i64::from(p.stops[next as usize].position) + i64::from(shift) - i64::from(p.terms(0).lookback);
-        let changes = p.next_clearable[run.front.items as usize] < p.stops[run.first as usize].items || run.front.copies < run.copies;
-        run.last + 1 == next && changes && older.last().is_none_or(|older| older.position(p, older.last) <= reach)
+        let changes = run.changes < run.items.0 || run.front.copies < run.copies;
+        run.last + 1 == next && changes && older.last().is_none_or(|older| older.end <= reach)
     }
 
     fn slid(&mut self, p: &Prepared, run: Option<u32>, last: &Sent) {
         if let Some(first) = run {
             // Nothing before it is within reach and the same.
             self.runs.clear();
-            let Sent { request, front, copies, shift, offset, .. } = *last;
-            self.runs.push(Run { first, last: request, front, copies, shift, offset, last_used: 0, ttl: 0, model: p.stops[0].model });
+            self.runs.push(Run::new(p, first, last.request, last, p.stops[0].model));
         }
         self.pass(p, 0, last.request);
     }

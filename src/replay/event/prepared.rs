@@ -107,6 +107,8 @@ pub struct Prepared<'a> {
     pub(super) item_of: Vec<u32>,
     /// By tool: whether its inputs are cleared too.
     pub(super) input_cleared: Vec<bool>,
+    /// Some price depends on the size of the prompt.
+    pub(super) tiered: bool,
     /// Some tool called again costs something in itself.
     pub(super) priced: bool,
     pub(super) placeholder: i64,
@@ -150,6 +152,7 @@ impl<'a> Prepared<'a> {
             item_of: vec![NONE; trace.uses.len()],
             input_cleared: masks.input_cleared,
             priced: trace.tools.iter().any(|tool| tool.refetch_usd != 0.0 || tool.refetch_seconds != 0.0),
+            tiered: trace.requests.iter().any(|r| !settings.terms(r.model).1.tiers.is_empty()),
             placeholder,
             cleared_input,
         };

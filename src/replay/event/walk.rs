@@ -274,6 +274,9 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
 
     /// The price class of a prompt.
     fn class(&self, stop: &Stop, prompt: i64) -> usize {
+        if !self.p.tiered {
+            return stop.class as usize;
+        }
         let above = self.p.tariff.above(stop.model);
         stop.class as usize + if above.is_empty() { 0 } else { above.partition_point(|&above| prompt as u64 > above) }
     }
