@@ -18,7 +18,7 @@ use cleartune::price::ModelNote;
 use cleartune::replay::{Totals, plain, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
 use cleartune::report::{self, Headline, Hindsights, RowFindings, answer, bill_line, csv, number};
-use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Transcript, Value, refine as finer, run as run_sweep, trap};
+use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Sharing, Transcript, Value, refine as finer, run as run_sweep, run_shared, trap};
 use cleartune::trace::Trace;
 use serde_json::json;
 
@@ -223,13 +223,14 @@ fn replay_all(transcripts: &[Transcript], grid: &Grid, ask: &Ask, stop: &AtomicB
     let mut per_transcript = csv::PerTranscript::new(set.create("per_transcript.csv")?, &grid.configs, priced)?;
     let value = |totals: &Totals| ask.objective.value(totals);
     let value: Option<Value<'_>> = if ask.objective == Objective::default() && !priced { None } else { Some(&value) };
-    let outcome = run_sweep(transcripts, &grid.configs, value, stop, &|n| bar.inc(n), |block| {
+    let (outcome, work) = run_shared(transcripts, &grid.configs, Sharing::Outcomes, value, stop, &|n| bar.inc(n), |block| {
         let trace = &transcripts[block.transcript].trace;
         per_transcript.add(&trace.id, &trace.session, block.totals)
     })
-    .and_then(|outcome| per_transcript.finish().map(|_| outcome))
+    .and_then(|done| per_transcript.finish().map(|_| done))
     .context("per_transcript.csv: cannot be written")?;
     bar.finish_and_clear();
+    eprintln!("{work}");
     Ok(outcome)
 }
 

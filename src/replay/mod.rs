@@ -1,10 +1,11 @@
 //! One trace under one config: the closed loop, the cache and the bill.
 //!
-//! [`plain`] is the reference engine. It reads like the definition of a replay, block by block, and is the judge of any
-//! faster one.
+//! [`plain`] is the reference engine. It reads like the definition of a replay, block by block, and is the judge of the faster one,
+//! [`event`], which yields totals only.
 
 mod by_tool;
 mod cache;
+pub mod event;
 pub mod explain;
 mod history;
 mod masks;
@@ -12,6 +13,7 @@ pub mod plain;
 mod plan;
 mod report;
 mod scene;
+mod tariff;
 
 pub use by_tool::{ToolTotals, add_by_tool};
 pub use masks::Masks;

@@ -6,6 +6,7 @@ use super::cache::{PromptCache, When};
 use super::history::{Edited, History};
 use super::plan::Plan;
 use super::scene::View;
+use super::tariff::Bill;
 use super::{Row, RowKind, Totals};
 use crate::policy::select::select;
 use crate::policy::space::{Clear, Rule, State};
@@ -65,8 +66,10 @@ impl Engine {
     /// As [`Engine::watch`], of the first `requests` requests alone.
     pub fn watch_first(&mut self, trace: &Trace, requests: usize, settings: &Settings, mut sink: impl FnMut(&Row, &Self)) -> Totals {
         let mut totals = Totals::default();
-        let mut out = |row: &Row, engine: &Self| {
+        let mut bill = Bill::new(settings);
+        let mut out = |row: &Row, request: &Request, engine: &Self| {
             totals.add(row, settings.context_window);
+            bill.add(request.model, settings.terms(request.model).0.ttl(request.ttl_ms), row);
             sink(row, engine);
         };
         let plan = Arc::new(Plan::new(trace, settings));
@@ -108,7 +111,7 @@ impl Engine {
                     // One more request reads the prompt as it is and writes the summary that takes its place.
                     let mut row = Row { output_tokens: summary.into(), ..new_row(RowKind::Compact) };
                     self.account(trace, request, settings, &mut row);
-                    out(&row, self);
+                    out(&row, request, self);
                     self.history.compact(summary);
                     self.select(plan, settings, rule + 1);
                 }
@@ -130,7 +133,7 @@ impl Engine {
                     row.refetch_seconds += tool.refetch_seconds;
                 }
                 self.account(trace, request, settings, &mut row);
-                out(&row, self);
+                out(&row, request, self);
                 self.append_copies(trace, plan, settings);
             };
             // 4. Account the request, then append its output.
@@ -138,12 +141,14 @@ impl Engine {
             row.output_tokens = trace.tokens[request.output as usize..request.end as usize].iter().map(|&t| u64::from(t)).sum();
             row.output_tokens += u64::from(notes);
             self.account(trace, request, settings, &mut row);
-            out(&row, self);
+            out(&row, request, self);
             if notes > 0 {
                 self.history.push_plain(BlockKind::Text, notes, settings.cache.group_parallel);
             }
             self.append(trace, plan, settings, request.output, request.end);
         }
+        // Multiplied once, so that the sum depends on nothing but the tokens.
+        totals.cost_usd = bill.usd(settings);
         totals
     }
 

@@ -7,6 +7,7 @@ mod policies;
 mod refine;
 mod rows;
 mod run;
+mod share;
 mod traps;
 
 pub use auto::{Auto, Profile};
@@ -15,5 +16,6 @@ pub use grid::{Axes, Grid};
 pub use policies::{AskError, PolicyAsk, config, read_back};
 pub use refine::refine;
 pub use rows::{ConfigRow, Derived, Hindsight, Knobs, Point};
-pub use run::{Block, Outcome, Transcript, Value, run};
+pub use run::{Block, Outcome, Transcript, Value, run, run_shared};
+pub use share::{Sharing, Work};
 pub use traps::{Trap, trap};

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::{ConfigRow, Derived, Hindsight, Knobs};
+use super::share::{Engines, Task, replay_alike, tasks};
+use super::{ConfigRow, Derived, Hindsight, Knobs, Sharing, Work};
 use crate::hindsight::{bound, oracle};
 use crate::policy::Settings;
-use crate::replay::{Totals, plain};
+use crate::replay::Totals;
+use crate::replay::event::Prepared;
 use crate::trace::Trace;
 
 /// One transcript with what it is replayed under, less the edit.
@@ -83,8 +85,8 @@ impl Outcome {
 /// What is minimised, of one transcript under one config.
 pub type Value<'a> = &'a (dyn Fn(&Totals) -> f64 + Sync);
 
-/// Replays of one task: long enough that handing it out costs nothing, short enough for an even load.
-const CONFIGS_PER_TASK: usize = 64;
+/// Transcripts whose outcomes are held at a time, for each thread: enough that all threads have work.
+const TASKS_A_THREAD: usize = 8;
 
 /// Runs `configs` (the first is `none`) over `transcripts` on all threads of the current rayon pool.
 ///
@@ -100,62 +102,116 @@ pub fn run<E>(
     value: Option<Value<'_>>,
     stop: &AtomicBool,
     progress: &(dyn Fn(u64) + Sync),
-    mut sink: impl FnMut(Block<'_>) -> Result<(), E>,
+    sink: impl FnMut(Block<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
+    run_shared(transcripts, configs, Sharing::default(), value, stop, progress, sink).map(|(outcome, _)| outcome)
+}
+
+/// As [`run`], saying how much of the work configs share, and how much there was to do. The outcome is the same.
+///
+/// # Errors
+/// Whatever `sink` returns.
+pub fn run_shared<E>(
+    transcripts: &[Transcript],
+    configs: &[Knobs],
+    sharing: Sharing,
+    value: Option<Value<'_>>,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(u64) + Sync),
+    mut sink: impl FnMut(Block<'_>) -> Result<(), E>,
+) -> Result<(Outcome, Work), E> {
     let mut sums = vec![Sum::default(); configs.len()];
     let mut costs = Vec::with_capacity(transcripts.len());
     let mut values = value.map(|_| Vec::with_capacity(transcripts.len()));
+    let mut work = Work::default();
+    let tasks = tasks(configs);
     // Enough transcripts at a time that all threads have work, few enough that outcomes held in memory stay few.
-    let tasks_per_transcript = configs.len().div_ceil(CONFIGS_PER_TASK);
-    let at_a_time = (rayon::current_num_threads() * 8).div_ceil(tasks_per_transcript).max(1);
+    let at_a_time = (rayon::current_num_threads() * TASKS_A_THREAD).div_ceil(tasks.len()).max(1);
     for (first, chunk) in transcripts.chunks(at_a_time).enumerate().map(|(i, c)| (i * at_a_time, c)) {
-        let tasks: Vec<(usize, usize)> =
-            (0..chunk.len()).flat_map(|t| (0..tasks_per_transcript).map(move |c| (t, c * CONFIGS_PER_TASK))).collect();
-        let outcomes: Vec<Vec<Totals>> = tasks
+        let parts: Vec<(usize, usize)> = (0..chunk.len()).flat_map(|t| (0..tasks.len()).map(move |task| (t, task))).collect();
+        let outcomes: Vec<(Vec<Totals>, Work)> = parts
             .par_iter()
-            .map_init(plain::Engine::default, |engine, &(t, from)| {
-                if stop.load(Ordering::Relaxed) {
-                    return Vec::new();
-                }
-                let configs = &configs[from..configs.len().min(from + CONFIGS_PER_TASK)];
-                let totals = replay_each(engine, &chunk[t], configs, stop);
-                progress(configs.len() as u64);
-                totals
+            .map_init(Engines::default, |engines, &(t, task)| {
+                let done = replay_task(engines, &chunk[t], configs, &tasks[task], sharing, stop);
+                progress(done.0.len() as u64);
+                done
             })
             .collect();
-        for (t, parts) in outcomes.chunks(tasks_per_transcript).enumerate() {
-            let totals: Vec<Totals> = parts.iter().flatten().cloned().collect();
-            if totals.len() < configs.len() {
-                return Ok(finish(transcripts, configs, sums, costs, values));
+        // In the order of the configs, each transcript whole or not at all.
+        let whole = outcomes
+            .chunks(tasks.len())
+            .take_while(|parts| parts.iter().zip(&tasks).all(|((totals, _), task)| totals.len() == task.configs.len()));
+        let whole: Vec<Vec<Totals>> = whole.map(|parts| in_order(parts, &tasks, configs.len(), &mut work)).collect();
+        sums.par_chunks_mut(CONFIGS_A_SUM).enumerate().for_each(|(part, sums)| {
+            for totals in &whole {
+                sums.iter_mut().zip(&totals[part * CONFIGS_A_SUM..]).for_each(|(sum, totals)| sum.add(totals));
             }
-            sums.iter_mut().zip(&totals).for_each(|(sum, totals)| sum.add(totals));
+        });
+        for (t, totals) in whole.iter().enumerate() {
             costs.push(totals.iter().map(|t| t.cost_usd).collect());
             if let (Some(value), Some(values)) = (value, &mut values) {
                 values.push(totals.iter().map(value).collect());
             }
-            sink(Block { transcript: first + t, totals: &totals })?;
+            sink(Block { transcript: first + t, totals })?;
+        }
+        if whole.len() < chunk.len() {
+            break;
         }
     }
-    Ok(finish(transcripts, configs, sums, costs, values))
+    Ok((finish(transcripts, configs, sums, costs, values), work))
 }
 
-/// Replays each config; fewer outcomes than configs when it was stopped.
-fn replay_each(engine: &mut plain::Engine, transcript: &Transcript, configs: &[Knobs], stop: &AtomicBool) -> Vec<Totals> {
+/// Configs whose sums one task takes.
+const CONFIGS_A_SUM: usize = 512;
+
+/// The outcomes of one transcript, config by config.
+fn in_order(parts: &[(Vec<Totals>, Work)], tasks: &[Task], configs: usize, work: &mut Work) -> Vec<Totals> {
+    let mut totals = vec![Totals::default(); configs];
+    for ((part, done), task) in parts.iter().zip(tasks) {
+        work.add(*done);
+        task.configs.iter().zip(part).for_each(|(&config, of)| totals[config].clone_from(of));
+    }
+    totals
+}
+
+/// Replays each config of a task; fewer outcomes than configs when it was stopped.
+fn replay_task(
+    engines: &mut Engines,
+    transcript: &Transcript,
+    configs: &[Knobs],
+    task: &Task,
+    sharing: Sharing,
+    stop: &AtomicBool,
+) -> (Vec<Totals>, Work) {
+    let stopped = || stop.load(Ordering::Relaxed);
     let mut settings = transcript.settings.clone();
-    configs
-        .iter()
-        .take_while(|_| !stop.load(Ordering::Relaxed))
-        .map(|knobs| match knobs.hindsight() {
-            Some(Hindsight::Oracle) => oracle(engine, &transcript.trace, &transcript.settings).totals,
-            Some(Hindsight::Bound(reach)) => {
-                Totals { cost_usd: bound(&transcript.trace, &transcript.settings, reach), ..Totals::default() }
-            }
+    let asked = |totals: Vec<Totals>, replayed, by_reference| {
+        let work = Work { asked: totals.len() as u64, replayed, by_reference };
+        (totals, work)
+    };
+    if task.alike && !stopped() {
+        let edits: Vec<_> = task.configs.iter().map(|&i| configs[i].edit.as_ref()).collect();
+        settings.policy = None;
+        settings.edit = edits.iter().copied().flatten().next().cloned();
+        if let Ok(prepared) = Prepared::new(&transcript.trace, &settings) {
+            let (totals, replayed) = replay_alike(engines, &prepared, &edits, sharing, &stopped);
+            return asked(totals, replayed, 0);
+        }
+    }
+    let mut totals = Vec::with_capacity(task.configs.len());
+    for &config in task.configs.iter().take_while(|_| !stopped()) {
+        let (trace, engine) = (&transcript.trace, &mut engines.plain);
+        totals.push(match configs[config].hindsight() {
+            Some(Hindsight::Oracle) => oracle(engine, trace, &transcript.settings).totals,
+            Some(Hindsight::Bound(reach)) => Totals { cost_usd: bound(trace, &transcript.settings, reach), ..Totals::default() },
             None => {
-                knobs.apply(&mut settings);
-                engine.run(&transcript.trace, &settings, |_| {})
+                configs[config].apply(&mut settings);
+                engine.run(trace, &settings, |_| {})
             }
-        })
-        .collect()
+        });
+    }
+    let replayed = totals.len() as u64;
+    asked(totals, replayed, replayed)
 }
 
 /// Totals over transcripts.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cleartune::policy::{self, Settings};
+use cleartune::replay::event::{self, Ran};
 use cleartune::replay::replay;
 use cleartune::trace::parse_line;
 use serde_json::Value;
@@ -49,18 +50,25 @@ fn settings_of(config: &Value) -> Settings {
 
 /// Runs the cases of one file; returns how many, and what differs.
 fn run(file: &Path) -> (usize, Vec<String>) {
+    let mut by_events = 0;
     let text = std::fs::read_to_string(file).unwrap();
     let mut out = Vec::new();
     for line in text.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let name = case["name"].as_str().unwrap();
         let (_, trace) = parse_line(case["trace"].to_string().as_bytes()).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let report = serde_json::to_value(replay(&trace, &settings_of(&case["config"]))).unwrap();
+        let settings = settings_of(&case["config"]);
+        let report = serde_json::to_value(replay(&trace, &settings)).unwrap();
         let before = out.len();
         differences(name, &report, &case["expect"], &mut out);
+        let (fast, ran) = event::totals(&trace, &settings);
+        by_events += usize::from(ran == Ran::Event);
+        differences(&format!("{name}, {ran:?}: totals"), &serde_json::to_value(fast).unwrap(), &case["expect"]["totals"], &mut out);
         out.truncate(before + 5);
     }
-    (text.lines().count(), out)
+    let cases = text.lines().count();
+    assert!(by_events * 2 > cases, "the event engine replays only {by_events} of {cases} cases of {}", file.display());
+    (cases, out)
 }
 
 #[test]
