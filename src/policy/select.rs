@@ -138,17 +138,18 @@ pub fn select(rule: &Clear, counts: KeepCounts, scene: &impl Scene, taken: &mut 
     let open = open_part(rule, counts, scene);
     let candidate = |i: usize| {
         let u = scene.use_at(i);
-        (u.clearable && u.has_result && !u.spared).then(|| (i as u32, u.block, u.saved.max(0).unsigned_abs()))
+        (u.clearable && u.has_result && !u.spared).then(|| (i as u32, u.block, if rule.growth { u.saved } else { u.saved.max(0) }))
     };
     let candidates = (open.first..open.end).filter_map(candidate).filter(|&(_, block, _)| block < open.block);
-    let mut freed = 0;
+    let reached = |freed: i64, goal: u64| u64::try_from(freed).is_ok_and(|freed| freed >= goal);
+    let mut freed: i64 = 0;
     match rule.take {
         Take::Batches(goal) if goal > 0 => {
             let (mut whole, mut sum) = (0, 0);
             for (i, _, saved) in candidates {
                 taken.push(i);
                 sum += saved;
-                if sum >= goal {
+                if reached(sum, goal) {
                     whole = taken.len();
                     freed += std::mem::take(&mut sum);
                 }
@@ -159,7 +160,7 @@ pub fn select(rule: &Clear, counts: KeepCounts, scene: &impl Scene, taken: &mut 
             for (i, _, saved) in candidates {
                 taken.push(i);
                 freed += saved;
-                if freed >= goal {
+                if reached(freed, goal) {
                     break;
                 }
             }
@@ -172,7 +173,7 @@ pub fn select(rule: &Clear, counts: KeepCounts, scene: &impl Scene, taken: &mut 
                 }
                 taken.push(i);
                 freed += saved;
-                size = size.saturating_sub(saved);
+                size = size.saturating_sub_signed(saved);
             }
         }
         Take::All | Take::Batches(_) | Take::Until(_) | Take::IntoKept(_) => {
@@ -180,10 +181,13 @@ pub fn select(rule: &Clear, counts: KeepCounts, scene: &impl Scene, taken: &mut 
                 taken.push(i);
                 freed += saved;
             }
-            if let Take::IntoKept(goal) = rule.take {
-                let kept = |i: &usize| *i >= open.end || scene.use_at(*i).block >= open.block;
+            if let Take::IntoKept(goal) = rule.take
+                && goal > 0
+            {
+                let any_beyond = (0..open.end).any(|i| scene.use_at(i).has_result);
+                let kept = |i: &usize| any_beyond && (*i >= open.end || scene.use_at(*i).block >= open.block);
                 for (i, _, saved) in (open.first..scene.uses()).rev().filter(kept).filter_map(candidate) {
-                    if freed >= goal {
+                    if reached(freed, goal) {
                         break;
                     }
                     taken.push(i);
@@ -192,7 +196,7 @@ pub fn select(rule: &Clear, counts: KeepCounts, scene: &impl Scene, taken: &mut 
             }
         }
     }
-    if rule.gate.is_some_and(|gate| !gate.cmp.passes(freed, gate.tokens)) {
+    if rule.gate.is_some_and(|gate| freed < 0 || !gate.cmp.passes(freed.unsigned_abs(), gate.tokens)) {
         taken.clear();
     }
 }

@@ -84,6 +84,8 @@ pub struct Clear {
     pub take: Take,
     /// What is taken has to free so much, together.
     pub gate: Option<Gate>,
+    /// A result that grows when it is replaced counts against what the others free; else it counts nothing.
+    pub growth: bool,
     /// Kept uses move on only when so many further ones have come (`polling`); 0 and 1: with every one.
     pub every: u32,
     /// Recomputed from the full history at every request, or remembered.
@@ -193,7 +195,8 @@ pub enum Take {
     Batches(u64),
     /// Until so many tokens are freed.
     Until(u64),
-    /// All, and where they free fewer tokens than this, kept ones too, newest first, until it is reached.
+    /// All, and where they free fewer tokens than this, kept ones too, newest first, until it is reached; but only once there are more
+    /// than are kept.
     IntoKept(u64),
     /// Until the prompt has at most so many tokens.
     DownTo(u64),
@@ -270,6 +273,7 @@ impl Clear {
             },
             take,
             gate,
+            growth: false,
             every: 0,
             memory: assume.memory,
             to: State::Cleared,

@@ -24,6 +24,7 @@ const CLEAR_KEYS: &[&str] = &[
     "unless_read_again",
     "take",
     "gate",
+    "growth",
     "every",
     "memory",
     "to",
@@ -126,6 +127,7 @@ fn clear(at: &Field) -> Result<Clear, ConfigError> {
         },
         take: object.get("take").map_or(Ok(Take::All), |at| take(&at))?,
         gate: object.get("gate").map_or(Ok(None), |at| gate(&at))?,
+        growth: flag("growth")?,
         every: count("every", "tool uses")?,
         memory: object
             .get("memory")

@@ -5,6 +5,7 @@ use super::scene::View;
 use crate::policy::select::{fires, open_part};
 use crate::policy::space::{Rule, State};
 use crate::policy::{Memory, Settings};
+use crate::trace::NONE;
 
 /// What could be cleared in the prompt of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,6 +64,18 @@ impl Engine {
         }
         found.floor_tokens = history.original_tokens.saturating_add_signed(-all_saved);
         found
+    }
+
+    /// Of which uses of the trace the prompt of the row that was just given does not hold the whole result, by index, in order; of one that was
+    /// fetched again the newest copy counts.
+    pub fn not_whole(&self) -> Vec<u32> {
+        let history = &self.history;
+        let there = history.newest.iter().enumerate().filter(|(_, live)| **live != NONE);
+        let gone = there.filter(|(_, live)| {
+            let use_ = &history.uses[**live as usize];
+            use_.has_result && history.now.state_of(**live as usize, use_) != State::Whole
+        });
+        gone.map(|(origin, _)| origin as u32).collect()
     }
 
     /// Whether a remembered rule of the policy would fire again at what stands in the prompt of the row that was just given, by its size.

@@ -8,6 +8,7 @@ mod cli;
 mod closed_forms;
 mod compare;
 mod config;
+mod conformance;
 mod event;
 mod formats_doc;
 mod fuzz_corpus;
