@@ -64,7 +64,9 @@ fn figures() {
                 let settings = Settings { edit: Some(edit.clone()), ..Settings::default() };
                 let start = Instant::now();
                 let few = &traces[..traces.len().min(10)];
-                few.iter().for_each(|trace| drop(black_box(judge.run(trace, &settings, |_| {}))));
+                for trace in few {
+                    black_box(judge.run(trace, &settings, |_| {}));
+                }
                 let plain = start.elapsed().as_secs_f64() / few.len() as f64;
                 let totals: Vec<_> = prepared.iter().map(|p| engine.run(p, Some(&edit)).totals).collect();
                 let mean = |of: fn(&cleartune::replay::Totals) -> u64| totals.iter().map(of).sum::<u64>() as f64 / totals.len() as f64;
@@ -120,7 +122,11 @@ fn engines(c: &mut Criterion) {
                 for way in [Way::Event, Way::Linear] {
                     let mut engine = Engine::default();
                     group.bench_function(format!("{name}/{way:?}").to_lowercase(), |b| {
-                        b.iter(|| prepared.iter().for_each(|p| drop(black_box(engine.run_by(p, Some(&edit), way)))));
+                        b.iter(|| {
+                            for p in &prepared {
+                                black_box(engine.run_by(p, Some(&edit), way));
+                            }
+                        });
                     });
                 }
             }

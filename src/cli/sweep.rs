@@ -107,7 +107,9 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         "the grid has {size} configs; write fewer values or larger steps for --trigger, --keep or --clear-at-least, at most {MOST_CONFIGS} configs"
     );
     let (policies, unfit) = args.policies.configs(&axes)?;
-    unfit.iter().for_each(|line| eprintln!("{line}"));
+    for line in &unfit {
+        eprintln!("{line}");
+    }
     let mut grid = Grid::new(&axes, &auto, &further);
     for tool in unknown_tools(&grid, &transcripts) {
         eprintln!("{tool:?} is no tool of any transcript, so naming it changes nothing");

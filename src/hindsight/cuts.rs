@@ -158,7 +158,7 @@ mod tests {
         let mut with_cuts = 0;
         for _ in 0..300 {
             let times = 1 + dice(5) as usize;
-            let items: Vec<Item> = (0..1 + dice(4))
+            let items: Vec<Item> = (0..=dice(4))
                 .map(|_| {
                     let from = 1 + dice(times as u64 + 1) as usize;
                     let rate = dice(9) as f64;

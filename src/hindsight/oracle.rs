@@ -47,7 +47,7 @@ impl Oracle {
 /// than not clearing.
 pub fn oracle(engine: &mut plain::Engine, trace: &Trace, settings: &Settings) -> Oracle {
     let mut search = Search::new(engine, trace, settings);
-    let none = search.judge(Vec::new());
+    let none = search.judge(&[]);
     let mut best = Found { cuts: Vec::new(), usd: none };
     if !search.items.is_empty() {
         let cuts = search.first();
@@ -114,14 +114,14 @@ impl<'a> Search<'a> {
         self.engine.watch_first(self.trace, requests, &self.settings, |_, _| {})
     }
 
-    fn judge(&mut self, cuts: Vec<Cut>) -> f64 {
-        let schedule = self.schedule(&cuts);
+    fn judge(&mut self, cuts: &[Cut]) -> f64 {
+        let schedule = self.schedule(cuts);
         self.run(&schedule, self.trace.requests.len()).cost_usd
     }
 
     /// Takes the cuts if they are cheaper; whether they are.
     fn take(&mut self, best: &mut Found, cuts: Vec<Cut>) -> bool {
-        let usd = self.judge(cuts.clone());
+        let usd = self.judge(&cuts);
         // By more than rounding.
         let better = usd < best.usd - 1e-12 * best.usd.abs();
         if better {
@@ -317,10 +317,10 @@ impl Costs {
                     by_arrival[seen.arrives] += seen.size;
                 }
                 let mut sum = 0;
-                by_arrival.iter_mut().for_each(|f| {
+                for f in &mut by_arrival {
                     sum += *f;
                     *f = sum;
-                });
+                }
                 by_arrival
             })
             .collect();

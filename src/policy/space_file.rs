@@ -48,7 +48,10 @@ const BASES: &[(&str, Basis)] = &[
     ("cache_cold", Basis::CacheCold),
 ];
 
-const TAILS: &[(&str, fn(u64) -> Tail)] = &[
+/// A key, and what it makes of its number.
+type Made<T> = (&'static str, fn(u64) -> T);
+
+const TAILS: &[Made<Tail>] = &[
     ("uses", Tail::Uses),
     ("results", Tail::Results),
     ("result_tokens", Tail::ResultTokens),
@@ -60,7 +63,7 @@ const TAILS: &[(&str, fn(u64) -> Tail)] = &[
     ("assistant_turns", |n| Tail::Units(Unit::AssistantTurns, n)),
 ];
 
-const TAKES: &[(&str, fn(u64) -> Take)] =
+const TAKES: &[Made<Take>] =
     &[("batches", Take::Batches), ("until", Take::Until), ("into_kept", Take::IntoKept), ("down_to", Take::DownTo)];
 
 /// Reads the rules and sizes of a policy; other keys of the object are left to the caller.

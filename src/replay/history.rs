@@ -374,12 +374,11 @@ impl History {
         let anything = move || (start..end).any(|b| there(&b));
         // Either the message is one unit, or each block of these kinds is.
         let (one, each): (bool, &[Kind]) = match (unit, output) {
-            (Unit::Messages, _) | (Unit::AssistantTurns | Unit::Items, true) => (anything(), &[]),
             (Unit::UserTurns, false) => (any_of(Kind::User), &[]),
             (Unit::AssistantTurns, false) | (Unit::UserTurns, true) => (false, &[]),
             (Unit::Items | Unit::Events, false) => (false, &[Kind::User, Kind::Result, Kind::Summary]),
             (Unit::Events, true) if any_of(Kind::Use) => (false, &[Kind::Use]),
-            (Unit::Events, true) => (anything(), &[]),
+            (Unit::Messages, _) | (Unit::AssistantTurns | Unit::Items | Unit::Events, true) => (anything(), &[]),
         };
         one.then_some(start).into_iter().chain((start..end).rev().filter(move |&b| is(b, each)))
     }

@@ -8,6 +8,7 @@ use crate::trace::Trace;
 
 /// A policy and what it says of each tool of one trace.
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools)]
 pub(super) struct Plan {
     pub policy: Arc<Policy>,
     /// By tool: a bit a rule, whether it may touch the tool's results.

@@ -93,6 +93,9 @@ impl PolicyAsk {
     }
 }
 
+/// Knobs that have columns of their own.
+const COLUMNS: [&str; 4] = ["trigger", "keep", "clear_at_least", "exclude_tools"];
+
 /// The config of a named policy with these values of its knobs.
 ///
 /// # Errors
@@ -118,7 +121,6 @@ pub fn config(named: &Named, values: &[(String, Value)]) -> Result<Knobs, Config
         }));
     }
     let policy: Policy = named.policy(values)?;
-    const COLUMNS: [&str; 4] = ["trigger", "keep", "clear_at_least", "exclude_tools"];
     let params = named.knobs.iter().filter(|knob| !COLUMNS.contains(&knob.name.as_str()));
     let params: Vec<String> = params.map(|knob| format!("{}={}", knob.name, spelled(of(&knob.name).unwrap_or(&knob.default)))).collect();
     let point = Point {

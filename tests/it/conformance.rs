@@ -56,7 +56,7 @@ fn compare(policy: &str) -> (usize, Vec<String>) {
         let trace = trace(conversation);
         let knobs = row["knobs"].as_object().unwrap();
         // No trigger of 0 there, and `clear_at_least` has another name.
-        let least = if matches!(policy, "langchain_js" | "pydantic_ai") { 1 } else { 0 };
+        let least = u64::from(matches!(policy, "langchain_js" | "pydantic_ai"));
         let value =
             |name: &str, value: &Value| if name == "trigger" { Value::from(value.as_u64().unwrap().max(least)) } else { value.clone() };
         let renamed =

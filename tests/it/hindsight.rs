@@ -15,7 +15,7 @@ use super::random::{self, Dice};
 
 /// A transcript of up to 10 uses in up to 8 requests; results of all sizes, needs, pauses, invalidations, tools that cannot be called again.
 fn small(seed: u64, most_uses: u64) -> (Trace, Settings) {
-    let mut dice = Dice::new(seed ^ 0x0bac1e);
+    let mut dice = Dice::new(seed ^ 0x000b_ac1e);
     let mut doc = Document {
         schema: SCHEMA.to_owned(),
         id: "small".to_owned(),
@@ -159,7 +159,9 @@ impl<'a> Exhaustive<'a> {
                 after[u as usize] = true;
             }
             // What is needed now is fetched again and whole.
-            needs.iter().for_each(|&u| after[u as usize] = false);
+            for &u in needs {
+                after[u as usize] = false;
+            }
             (0..after.len()).filter(|&u| self.arrives[u] == Some(at)).for_each(|u| after[u] = false);
             let pushed = !cleared.is_empty();
             if pushed {

@@ -311,7 +311,9 @@ impl Plan {
         let mut taken = Vec::new();
         select(&Clear::of_edit(edit, &self.assume), self.assume.keep_counts, &listed, &mut taken);
         let mut all = self.client.clone();
-        taken.iter().for_each(|&id| all[id as usize] = true);
+        for &id in &taken {
+            all[id as usize] = true;
+        }
         Some(all)
     }
 

@@ -32,7 +32,7 @@ fn before_copy(p: &Prepared, copies: &Copies, first: u32, front: Front) -> i64 {
         return start + if grouped { 0 } else { (group..copy).map(use_tokens).sum() };
     }
     let uses: i64 = all().map(use_tokens).sum();
-    let results = (first - group) as i64 * p.placeholder;
+    let results = i64::from(first - group) * p.placeholder;
     start + uses + if grouped { 0 } else { results }
 }
 

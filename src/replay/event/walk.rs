@@ -29,6 +29,7 @@ pub(super) struct Knobs {
 }
 
 /// A replay on its way.
+#[allow(clippy::struct_excessive_bools)]
 pub(super) struct Walk<'p, 'm, H> {
     pub(super) p: &'p Prepared<'p>,
     pub(super) copies: &'m mut Copies,
@@ -332,7 +333,7 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
         let (p, front) = (self.p, self.front);
         let mut need = from;
         while need < to {
-            if need % NEEDS_A_BLOCK == 0 && p.needs_min[need / NEEDS_A_BLOCK] >= front.items {
+            if need.is_multiple_of(NEEDS_A_BLOCK) && p.needs_min[need / NEEDS_A_BLOCK] >= front.items {
                 need += NEEDS_A_BLOCK;
                 continue;
             }
