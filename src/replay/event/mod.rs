@@ -2,7 +2,7 @@
 //!
 //! Between two events (the next batch that is complete, the next need of a cleared result, a pause that the cache does not survive, a
 //! natural invalidation) every request reads what the one before it left and writes the rest, so that such a stretch is a difference of
-//! prefix sums. [`Prepared`] holds what is the same under all edits of a sweep that exclude the same tools; [`plain`](super::plain) is
+//! prefix sums. [`Prepared`] holds what is the same under all edits of a sweep that exclude the same tools; [`plain`] is
 //! the judge, and replays what this engine cannot ([`Unfit`]).
 
 mod first;
