@@ -313,39 +313,3 @@ fn what_makes_a_replay_not_comparable() {
         assert!(!is_comparable(&not));
     }
 }
-
-#[test]
-fn probe_shipped() {
-    use cleartune::trace::Refetch;
-    for (name, _) in shipped() {
-        let spec = Spec::from_toml(shipped_text(name).unwrap()).unwrap();
-        let mut sums = [0.0; 9];
-        for i in 0..spec.transcripts.min(8) {
-            let mut trace = Trace::from_document(&spec.generate(i)).unwrap();
-            let settings = Settings::default();
-            let mut prefix = settings.clone();
-            prefix.cache.mode = CacheMode::Prefix;
-            sums[0] += replay(&trace, &settings).totals.cost_usd;
-            sums[1] += oracle(&mut Engine::default(), &trace, &settings).totals.cost_usd;
-            sums[2] += replay(&trace, &prefix).totals.cost_usd;
-            sums[3] += oracle(&mut Engine::default(), &trace, &prefix).totals.cost_usd;
-            sums[4] += bound(&trace, &settings, REACH);
-            for t in &mut trace.tools {
-                t.refetch = Refetch::Never;
-            }
-            sums[5] += bound(&trace, &settings, REACH);
-            trace.needs.clear();
-            for r in &mut trace.requests {
-                r.needs = 0;
-                r.needs_end = 0;
-            }
-            sums[6] += bound(&trace, &settings, REACH);
-            sums[7] += oracle(&mut Engine::default(), &trace, &settings).totals.cost_usd;
-            sums[8] += trace.requests.len() as f64;
-        }
-        eprintln!(
-            "{name}: none {:.2} oracle {:.2} | prefix none {:.2} oracle {:.2} | bound {:.2}, no refetch {:.2}, no needs {:.2} oracle no needs {:.2} requests {}",
-            sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7], sums[8]
-        );
-    }
-}
