@@ -86,12 +86,13 @@ fn figures() {
     growth(&mut engine);
 }
 
-/// How the time of a replay grows with requests when the number of events is the same: no needs, no pauses, ten times the sizes of the edit.
+/// How the time of a replay grows with requests when the number of events is the same: no needs, no pauses, nothing dropped, ten times the sizes of the edit.
 fn growth(engine: &mut Engine) {
     let quiet = |requests| {
         let mut traces = shared::traces("coding_agent", requests, 3);
         for request in traces.iter_mut().flat_map(|trace| &mut trace.requests) {
             (request.at_ms, request.needs, request.needs_end) = (0, 0, 0);
+            (request.flush_above, request.kept_warm) = (None, false);
         }
         traces
     };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Knobs;
 use crate::policy::{ClearToolInputs, ClearToolUses, Trigger};
-use crate::replay::event::{Engine, FirstClear, Prepared};
+use crate::replay::event::{self, Engine, FirstClear, Prepared};
 use crate::replay::{Totals, plain};
 
 /// How much of the work of a sweep configs share.
@@ -108,10 +108,14 @@ struct Known {
     from: Vec<Vec<(u64, u64, usize)>>,
     /// What the outcomes in `from` have in common.
     of: Option<(u32, Option<Trigger>)>,
+    /// What replays have in common.
+    parts: event::Known,
 }
 
 impl Known {
-    fn reset(&mut self, requests: usize) {
+    fn reset(&mut self, prepared: &Prepared) {
+        let requests = prepared.requests();
+        self.parts.reset(prepared);
         self.never = None;
         self.of = None;
         self.from.iter_mut().for_each(Vec::clear);
@@ -139,7 +143,7 @@ pub(super) fn replay_alike(
         return (totals, replayed);
     }
     let known = &mut engines.known;
-    known.reset(prepared.requests());
+    known.reset(prepared);
     let mut first_clear = FirstClear::new(prepared);
     let mut replayed = 0;
     for &edit in edits {
@@ -154,6 +158,7 @@ pub(super) fn replay_alike(
                 let of = Some((edit.keep, prepared.remembers().then_some(edit.trigger)));
                 if known.of != of {
                     known.of = of;
+                    known.parts.other_keep();
                     known.from.iter_mut().for_each(Vec::clear);
                 }
                 let goal = edit.clear_at_least;
@@ -164,7 +169,10 @@ pub(super) fn replay_alike(
             totals.push(totals[outcome].clone());
             continue;
         }
-        let done = engines.event.run(prepared, edit);
+        let done = match begins {
+            None => engines.event.run(prepared, edit),
+            Some((edit, begins)) => engines.event.run_known(prepared, edit, begins as u32, &mut known.parts),
+        };
         replayed += 1;
         match begins {
             None => known.never = Some(totals.len()),

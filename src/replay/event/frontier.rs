@@ -149,6 +149,18 @@ impl Take {
         Self { selection, goal, sticky, next: NONE, batch: Front::default(), same_up_to: i64::MAX }
     }
 
+    /// Tokens that have to be freed; 0: any.
+    pub fn goal(&self) -> i64 {
+        self.goal
+    }
+
+    /// The largest goal with which clearing goes on from `front` as it does.
+    pub fn limit(&self, p: &Prepared, copies: &Copies, front: Front) -> i64 {
+        let before = self.freed_before(p, copies, front);
+        // A batch asks only what comes after it; the others whether enough is freed by now.
+        if self.selection == Selection::Batched || before < self.goal { i64::MAX } else { before }
+    }
+
     /// What is freed before a place, less what stood cleared when the selection began.
     fn freed_before(&self, p: &Prepared, copies: &Copies, front: Front) -> i64 {
         if self.sticky { 0 } else { p.freed[front.items as usize] + copies.freed[front.copies as usize] }

@@ -24,7 +24,7 @@ pub(super) struct Sent {
 }
 
 /// A prompt cache.
-pub(super) trait Held {
+pub(super) trait Held: Clone {
     /// Empties it.
     fn reset(&mut self, p: &Prepared);
     /// Drops and refreshes what the transcript says, before request `request` is sent.
@@ -42,6 +42,9 @@ pub(super) trait Held {
     /// Lets requests up to `last` go by of which each read the one before it, or nothing but the system prompt; `run`: the last of the
     /// latter, if any was.
     fn slid(&mut self, _: &Prepared, _run: Option<u32>, _last: &Sent) {}
+    /// Whether, after `request` was sent, nothing that was written before it is ever read again, except what it wrote itself at the
+    /// same time and the system prompt that it used.
+    fn forgets(&self, p: &Prepared, request: u32) -> bool;
     /// Whether the request written last is the last entry, so that undisturbed ones may follow.
     fn ends_with(&self, request: u32) -> bool;
 }
@@ -154,7 +157,7 @@ struct Base {
 }
 
 /// Entries at the ends of prompts, found by walking back.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Entries {
     /// Positions ascend.
     runs: Vec<Run>,
@@ -252,6 +255,10 @@ impl Held for Entries {
     }
 
     fn natural(&mut self, p: &Prepared, request: u32, shift: u32) {
+        // What is out of reach stays so.
+        let reach = i64::from(p.stops[request as usize].position) + i64::from(shift) - i64::from(p.lookback);
+        let far = self.runs.iter().rposition(|run| run.end <= reach).map_or(0, |far| far + 1);
+        self.runs.drain(..far);
         let (at, then) = (p.stops[request as usize].at, p.stops[request as usize - 1].at);
         let of = &p.trace.requests[request as usize];
         if of.kept_warm {
@@ -261,10 +268,7 @@ impl Held for Entries {
                 }
             }
             // Each entry that is within reach has a time of its own from here on.
-            let lookback = p.trace.requests.iter().map(|r| p.terms(r.model).lookback).max().unwrap_or(0);
-            let reach = i64::from(p.stops[request as usize].position) + i64::from(shift) - i64::from(lookback);
-            let near = self.runs.iter().rposition(|run| run.end <= reach).map_or(0, |far| far + 1);
-            let runs = self.runs.split_off(near);
+            let runs = std::mem::take(&mut self.runs);
             for run in runs {
                 for one in (run.first..=run.last).filter(|&one| run.position(p, one) > reach) {
                     let (last_used, ttl) = run.used(p, one);
@@ -357,13 +361,19 @@ impl Held for Entries {
         self.pass(p, 0, last.request);
     }
 
+    fn forgets(&self, p: &Prepared, request: u32) -> bool {
+        let Some((run, older)) = self.runs.split_last() else { return false };
+        let reach = run.end - i64::from(p.terms(run.model).lookback);
+        p.models == 1 && (run.first, run.last) == (request, request) && older.last().is_none_or(|older| older.end <= reach)
+    }
+
     fn ends_with(&self, request: u32) -> bool {
         self.runs.last().is_some_and(|run| run.last == request)
     }
 }
 
 /// Every position an entry: the last request of each model holds all of its prompt, and no older one more of what is still the same.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Positions {
     last: Vec<Option<Written>>,
 }
@@ -441,13 +451,17 @@ impl Held for Positions {
         }
     }
 
+    fn forgets(&self, p: &Prepared, request: u32) -> bool {
+        p.models == 1 && matches!(self.last[..], [Some(last)] if last.request == request)
+    }
+
     fn ends_with(&self, _: u32) -> bool {
         true
     }
 }
 
 /// No cache.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Nothing;
 
 impl Held for Nothing {
@@ -460,6 +474,9 @@ impl Held for Nothing {
         (0, 0)
     }
     fn pass(&mut self, _: &Prepared, _: u32, _: u32) {}
+    fn forgets(&self, _: &Prepared, _: u32) -> bool {
+        true
+    }
     fn ends_with(&self, _: u32) -> bool {
         true
     }

@@ -8,12 +8,14 @@
 mod first;
 mod frontier;
 mod held;
+mod known;
 mod prefix;
 mod prepared;
 mod slide;
 mod walk;
 
 pub use first::FirstClear;
+pub use known::Known;
 pub use prepared::{Prepared, Unfit};
 
 use super::{Totals, plain};
@@ -68,19 +70,53 @@ impl Engine {
 
     /// As [`Engine::run`], going through the requests in a certain way; the outcome is the same.
     pub fn run_by(&mut self, prepared: &Prepared, edit: Option<&ClearToolUses>, way: Way) -> Replayed {
-        debug_assert!(edit.is_none_or(|edit| prepared.holds_for(&edit.exclude_tools, &edit.clear_tool_inputs)));
-        let knobs = Knobs {
-            trigger: edit.map(|edit| edit.trigger),
-            keep: edit.map_or(0, |edit| edit.keep),
-            clear_at_least: edit.map_or(0, |edit| edit.clear_at_least),
-        };
-        let (totals, same_up_to) = match prepared.mode {
+        let knobs = knobs(prepared, edit);
+        replayed(match prepared.mode {
             CacheMode::Entries => Walk::new(prepared, &mut self.memory, &mut self.entries, knobs, way).run(),
             CacheMode::Prefix => Walk::new(prepared, &mut self.memory, &mut self.positions, knobs, way).run(),
             CacheMode::Off => Walk::new(prepared, &mut self.memory, &mut Nothing, knobs, way).run(),
-        };
-        Replayed { totals, same_up_to: u64::try_from(same_up_to).unwrap_or(0) }
+        })
     }
+
+    /// As [`Engine::run`], but for what `known` holds of replays of the same transcript with the same `keep`; adds to it. `begins`: the
+    /// request at which clearing begins, see [`FirstClear`].
+    pub fn run_known(&mut self, prepared: &Prepared, edit: &ClearToolUses, begins: u32, known: &mut Known) -> Replayed {
+        let (knobs, never, way) = (knobs(prepared, Some(edit)), knobs(prepared, None), Way::Auto);
+        let Known { entries, positions, nothing, rests } = known;
+        replayed(match prepared.mode {
+            CacheMode::Entries => {
+                if entries.is_empty() {
+                    Walk::new(prepared, &mut self.memory, &mut self.entries, never, way).open(entries);
+                }
+                Walk::new(prepared, &mut self.memory, &mut self.entries, knobs, way).run_known(begins, entries, rests)
+            }
+            CacheMode::Prefix => {
+                if positions.is_empty() {
+                    Walk::new(prepared, &mut self.memory, &mut self.positions, never, way).open(positions);
+                }
+                Walk::new(prepared, &mut self.memory, &mut self.positions, knobs, way).run_known(begins, positions, rests)
+            }
+            CacheMode::Off => {
+                if nothing.is_empty() {
+                    Walk::new(prepared, &mut self.memory, &mut Nothing, never, way).open(nothing);
+                }
+                Walk::new(prepared, &mut self.memory, &mut Nothing, knobs, way).run_known(begins, nothing, rests)
+            }
+        })
+    }
+}
+
+fn knobs(prepared: &Prepared, edit: Option<&ClearToolUses>) -> Knobs {
+    debug_assert!(edit.is_none_or(|edit| prepared.holds_for(&edit.exclude_tools, &edit.clear_tool_inputs)));
+    Knobs {
+        trigger: edit.map(|edit| edit.trigger),
+        keep: edit.map_or(0, |edit| edit.keep),
+        clear_at_least: edit.map_or(0, |edit| edit.clear_at_least),
+    }
+}
+
+fn replayed((totals, same_up_to): (Totals, i64)) -> Replayed {
+    Replayed { totals, same_up_to: u64::try_from(same_up_to).unwrap_or(0) }
 }
 
 /// The totals of one replay by the fastest engine that can, and which that was.

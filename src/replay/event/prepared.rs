@@ -76,6 +76,8 @@ pub struct Prepared<'a> {
     pub(super) mode: CacheMode,
     /// By model; see [`Prepared::terms`].
     terms: Vec<Terms>,
+    /// The largest lookback of them all.
+    pub(super) lookback: u32,
     /// How many models answer.
     pub(super) models: usize,
     /// By request, and a last one that holds ends.
@@ -134,6 +136,7 @@ impl<'a> Prepared<'a> {
             tariff: Tariff::new(settings),
             mode,
             terms: (0..=settings.other_models.len()).map(|model| terms(settings.terms(model as u16).0)).collect(),
+            lookback: trace.requests.iter().map(|r| settings.terms(r.model).0.lookback).max().unwrap_or(0),
             models: trace.requests.iter().map(|r| usize::from(r.model) + 1).max().unwrap_or(1),
             stops: Vec::with_capacity(trace.requests.len() + 1),
             original: Vec::with_capacity(trace.requests.len()),

@@ -4,6 +4,7 @@ use super::Way;
 use super::first::fires_at;
 use super::frontier::{Copies, Front, Take};
 use super::held::{Held, Sent};
+use super::known::{Openings, Part, Rests};
 use super::prepared::{NEEDS_A_BLOCK, Prepared, Stop};
 use crate::policy::Trigger;
 use crate::replay::Totals;
@@ -17,6 +18,7 @@ pub(super) struct Memory {
     missing: Vec<u32>,
     /// By price class.
     sums: Vec<Sums>,
+    all: Part,
 }
 
 /// The knobs of one replay.
@@ -47,6 +49,8 @@ pub(super) struct Walk<'p, 'm, H> {
     slides: bool,
     jumps: bool,
     pub(super) front: Front,
+    /// What all of it adds up to, where parts of it are known.
+    all: &'m mut Part,
     /// Of what is cleared: what it takes out of the prompt, and how many uses it is.
     pub(super) saved: i64,
     pub(super) cleared: u32,
@@ -59,7 +63,7 @@ pub(super) struct Walk<'p, 'm, H> {
 
 impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
     pub fn new(p: &'p Prepared<'p>, memory: &'m mut Memory, held: &'m mut H, knobs: Knobs, way: Way) -> Self {
-        let Memory { copies, missing, sums } = memory;
+        let Memory { copies, missing, sums, all } = memory;
         copies.reset(p.items.len());
         held.reset(p);
         sums.clear();
@@ -84,6 +88,7 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
             slides: way == Way::Auto && knobs.clear_at_least == 0 && knobs.keep > 0 && super::slide::fits(p),
             jumps: way != Way::Linear,
             front: Front::default(),
+            all,
             saved: 0,
             cleared: 0,
             shift: 0,
@@ -95,20 +100,71 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
 
     /// Replays everything. Also returns the largest `clear_at_least` with which the outcome is the same.
     pub fn run(mut self) -> (Totals, i64) {
-        let requests = self.p.trace.requests.len() as u32;
-        let mut request = 0;
-        while request < requests {
-            self.step(request);
-            if self.slides && self.front.items > 0 {
-                request = self.slide(request);
-                continue;
+        self.run_from(0, |_, _| false);
+        self.finish()
+    }
+
+    /// Replays everything, noting how far it has come.
+    pub fn open(mut self, openings: &mut Openings<H>) {
+        self.run_from(0, |walk, request| {
+            openings.push(request, &walk.totals, walk.sums, walk.held);
+            false
+        });
+    }
+
+    /// As [`Walk::run`], from where clearing begins to where it meets another, noting where others may meet it.
+    pub fn run_known(mut self, begins: u32, openings: &Openings<H>, rests: &mut Rests) -> (Totals, i64) {
+        let mut from = 0;
+        if let Some((request, part, held)) = openings.before(begins) {
+            self.totals.clone_from(&part.totals);
+            self.sums.clone_from(&part.sums);
+            self.held.clone_from(held);
+            if begins > request + 1 {
+                self.pass(request, begins - 1);
             }
-            let next = if self.jumps { self.next_event(request, requests) } else { request + 1 };
-            if next > request + 1 {
-                self.pass(request, next - 1);
-            }
-            request = next;
+            from = begins;
         }
+        if self.slides || self.sticky {
+            self.run_from(from, |_, _| false);
+            return self.finish();
+        }
+        let (goal, mut clears, mut met) = (self.take.goal(), 0, false);
+        self.run_from(from, |walk, request| {
+            if walk.totals.clear_events == clears {
+                return false;
+            }
+            clears = walk.totals.clear_events;
+            if walk.copies.len() > 0 || !walk.held.forgets(walk.p, request) {
+                return false;
+            }
+            if let Some(rest) = rests.rest(request, walk.front.items, goal) {
+                walk.all.clone_from(rest);
+                met = true;
+                return true;
+            }
+            clears = 0;
+            rests.meet(request, walk.front.items, |part| walk.part(part));
+            walk.take.same_up_to = walk.take.limit(walk.p, walk.copies, walk.front);
+            false
+        });
+        let mut all = std::mem::take(self.all);
+        if met {
+            let mut last = Part::default();
+            self.part(&mut last);
+            last.follow(&all);
+            all = last;
+        } else {
+            self.part(&mut all);
+        }
+        rests.end(&mut all, goal);
+        self.totals = std::mem::take(&mut all.totals);
+        self.sums.clone_from(&all.sums);
+        self.take.same_up_to = all.same_up_to;
+        *self.all = all;
+        self.finish()
+    }
+
+    fn finish(mut self) -> (Totals, i64) {
         let totals = &mut self.totals;
         for [uncached, read, written, output] in self.sums.iter() {
             totals.uncached_tokens += uncached;
@@ -119,6 +175,35 @@ impl<'p, 'm, H: Held> Walk<'p, 'm, H> {
         totals.prompt_tokens = totals.uncached_tokens + totals.cache_read_tokens + totals.cache_write_tokens;
         totals.cost_usd = self.p.tariff.usd(&self.p.settings, self.sums);
         (self.totals, self.take.same_up_to)
+    }
+
+    /// Moves what was summed so far into `part`.
+    fn part(&mut self, part: &mut Part) {
+        part.totals = std::mem::take(&mut self.totals);
+        part.sums.clone_from(self.sums);
+        self.sums.fill(Sums::default());
+        part.same_up_to = std::mem::replace(&mut self.take.same_up_to, i64::MAX);
+    }
+
+    /// Replays from `request` on, until `meets` says after a request that the rest is known.
+    #[inline]
+    fn run_from(&mut self, mut request: u32, mut meets: impl FnMut(&mut Self, u32) -> bool) {
+        let requests = self.p.trace.requests.len() as u32;
+        while request < requests {
+            self.step(request);
+            if meets(self, request) {
+                return;
+            }
+            if self.slides && self.front.items > 0 {
+                request = self.slide(request);
+                continue;
+            }
+            let next = if self.jumps { self.next_event(request, requests) } else { request + 1 };
+            if next > request + 1 {
+                self.pass(request, next - 1);
+            }
+            request = next;
+        }
     }
 
     /// What the trigger looks at.
