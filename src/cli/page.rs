@@ -1,0 +1,65 @@
+//! The page of a sweep: what it shows is gathered here.
+
+use cleartune::decide::Advice;
+use cleartune::profile::Profile;
+use cleartune::replay::replay;
+use cleartune::report::page::{PageView, Snippet, Timeline, page, rows_shown, sessions_shown};
+use cleartune::report::{Headline, RowFindings};
+use cleartune::sweep::{Outcome, Transcript};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::source::Loaded;
+
+/// A sweep that is done.
+pub struct Swept<'a> {
+    /// What stands above the answer.
+    pub head: &'a Headline,
+    /// The sources.
+    pub loaded: &'a Loaded,
+    /// The transcripts with their settings.
+    pub transcripts: &'a [Transcript],
+    /// All rows.
+    pub outcome: &'a Outcome,
+    /// The advice.
+    pub advice: Option<&'a Advice>,
+}
+
+impl Swept<'_> {
+    /// `report.html`. Replays a few transcripts again, on the threads of the current pool.
+    pub fn page(&self, findings: &[RowFindings], manifest: &Value) -> String {
+        let profile = Profile::new(self.loaded.documents.iter().zip(self.transcripts.iter().map(|t| &t.trace)));
+        page(&PageView {
+            head: self.head,
+            outcome: self.outcome,
+            advice: self.advice,
+            findings,
+            profile: &profile,
+            timelines: &self.timelines(),
+            manifest,
+            snippets: &self.snippets(),
+        })
+    }
+
+    /// The recommended config in the shapes in which people run it.
+    fn snippets(&self) -> Vec<Snippet> {
+        self.head.paste.iter().map(|json| Snippet::api(json)).collect()
+    }
+
+    fn timelines(&self) -> Vec<Timeline> {
+        let Some(advice) = self.advice else { return Vec::new() };
+        let requests: Vec<usize> = self.transcripts.iter().map(|t| t.trace.requests.len()).collect();
+        let rows = rows_shown(advice);
+        sessions_shown(&requests).into_par_iter().map(|i| self.timeline(i, &rows)).collect()
+    }
+
+    fn timeline(&self, transcript: usize, rows: &[usize]) -> Timeline {
+        let Transcript { trace, settings } = &self.transcripts[transcript];
+        let replays = rows.iter().map(|&row| {
+            let mut settings = settings.clone();
+            self.outcome.rows[row].knobs.apply(&mut settings);
+            (row, replay(trace, &settings))
+        });
+        Timeline { name: trace.id.clone(), window: settings.context_window, replays: replays.collect() }
+    }
+}

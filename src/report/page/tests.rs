@@ -1,0 +1,1 @@
+//! Structure, size, escaping, determinism.
