@@ -74,8 +74,8 @@ const LINES_ACROSS = {
         taken.push(y);
       } else {
         x = p + 5 + width > area.right ? p - 5 - width : p + 5;
-        y = area.top + 12;
-        while (taken.some((t) => Math.abs(t - y) < 13)) y += 14;
+        y = area.bottom - 8;
+        while (taken.some((t) => Math.abs(t - y) < 13)) y -= 14;
         taken.push(y);
       }
       ctx.lineWidth = 4;

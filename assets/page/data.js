@@ -44,6 +44,7 @@ const ROLES = [
   ["best", "best, turned down"],
   ["current", "what you run"],
   ["api_defaults", "API's defaults"],
+  ["best_edit", "best API edit"],
   ["runner_up", "runner-up"],
   ["none", "no clearing"],
 ];
@@ -56,6 +57,9 @@ function roleOf(row) {
 
 /** The row that the page is about: what is recommended, else what was turned down, else what clears best. */
 const FOCUS = BY_ROW.get(DATA.roles.recommended) ?? BY_ROW.get(DATA.roles.best) ?? null;
+
+/** Of the API's edits the one that the page is about. */
+const FOCUS_EDIT = FOCUS?.policy === EDIT ? FOCUS : BY_ROW.get(DATA.roles.best_edit) ?? null;
 
 /** The knobs in short, as the terminal names them. */
 function label(r) {

@@ -74,8 +74,8 @@ function drawHeat() {
       datasets: [{
         label: metric.name, data: cells,
         backgroundColor: (c) => `rgb(${fill(c.dataset.data[c.dataIndex]).join(" ")})`,
-        borderColor: (c) => (FOCUS && c.dataset.data[c.dataIndex]?.r === FOCUS ? colour("focus") : "transparent"),
-        borderWidth: (c) => (FOCUS && c.dataset.data[c.dataIndex]?.r === FOCUS ? 3 : 0),
+        borderColor: (c) => (FOCUS_EDIT && c.dataset.data[c.dataIndex]?.r === FOCUS_EDIT ? colour("focus") : "transparent"),
+        borderWidth: (c) => (FOCUS_EDIT && c.dataset.data[c.dataIndex]?.r === FOCUS_EDIT ? 3 : 0),
         width: ({ chart }) => Math.max(1, (chart.chartArea?.width ?? 100) / plane.triggers.length - 2),
         height: ({ chart }) => Math.max(1, (chart.chartArea?.height ?? 100) / plane.keeps.length - 2),
       }],
@@ -148,7 +148,7 @@ function heatWords(plane, least, cells, metric, scale, xText) {
   if (lossy) words.push(`${thousands(lossy)} of ${count(cells.length, "config")} lose needs.`);
   const missing = plane.triggers.length * plane.keeps.length - cells.length;
   if (missing) words.push(`${count(missing, "combination")} of these values ${missing === 1 ? "is" : "are"} not in ${DATA.rows_in_all > ROWS.length ? "this page" : "the grid"}.`);
-  if (FOCUS && cells.some((c) => c.r === FOCUS)) words.push(`The framed cell is the ${DATA.roles.recommended === FOCUS.row ? "recommended" : "best"} config.`);
+  if (FOCUS_EDIT && cells.some((c) => c.r === FOCUS_EDIT)) words.push(`The framed cell is the ${DATA.roles.recommended === FOCUS_EDIT.row ? "recommended config" : "best of the API's edits"}.`);
   byId("caption-heat").textContent = words.join(" ");
   const at = new Map(cells.map((c) => [`${c.x} ${c.y}`, c]));
   const rows = [element("tr", {}, element("th", { scope: "col" }, "keep \\ trigger"), ...plane.triggers.map((t) => element("th", { scope: "col" }, xText(t))))];
@@ -162,8 +162,8 @@ function heatWords(plane, least, cells, metric, scale, xText) {
 function startHeat() {
   planes();
   options(byId("heat-metric"), HEAT_METRICS, "cost");
-  // The plane of what the answer is about, else of the runner-up, else the largest.
-  const about = [FOCUS, BY_ROW.get(DATA.roles.runner_up)].find((r) => r?.policy === EDIT);
+  // The plane of what the answer is about, else the largest.
+  const about = FOCUS_EDIT;
   const start = Math.max(0, PLANES.findIndex((plane) => plane.rows.includes(about)));
   options(byId("heat-rest"), PLANES.map((plane, i) => [i, plane.name]), start);
   byId("heat-rest-label").hidden = PLANES.length < 2;

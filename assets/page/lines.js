@@ -118,7 +118,9 @@ function drawKeep() {
     options: {
       across, parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
-        x: { type: "logarithmic", min: 1, max: reach, title: { display: true, text: "keep (tool uses)", color: colour("ink") }, grid: { display: false }, ticks: { callback: (v) => ([1, 2, 5].includes(Math.round(v / 10 ** Math.floor(Math.log10(v)))) ? thousands(v) : null), maxRotation: 0 } },
+        x: { type: "logarithmic", min: 1, max: reach, title: { display: true, text: "keep (tool uses)", color: colour("ink") }, grid: { display: false },
+          afterBuildTicks: (axis) => { axis.ticks = roundValues(1, reach, { of: Math.log }, Math.log(reach) / Math.max(4, axis.chart.width / 70)).map((value) => ({ value })); },
+          ticks: { callback: (v) => thousands(v), autoSkip: false, maxRotation: 0 } },
         y: { type: "linear", min: 0, max: measure === "needs_cut_off" ? 100 : undefined, title: { display: true, text: measure === "needs_cut_off" ? "needs cut off (%)" : "results needed later (%)", color: colour("ink") }, grid: { color: colour("soft") } },
       },
       plugins: {

@@ -61,7 +61,7 @@ function restretch() {
 
 /** Kinds of points, in the order of the legend; each row is of the first kind that it fits. */
 function kinds() {
-  const named = (r) => ["recommended", "best", "api_defaults", "current", "none"].some((key) => DATA.roles[key] === r.row);
+  const named = (r) => ["recommended", "best", "best_edit", "api_defaults", "current", "none"].some((key) => DATA.roles[key] === r.row);
   return [
     { name: "named in the answer", test: named, style: "star", size: 8, colour: colour("ink"), width: 2 },
     { name: "Pareto front", test: (r) => FRONT.has(r.row) && r.missing === 0, style: "rectRot", size: 5.5, colour: colour("green"), width: 1 },

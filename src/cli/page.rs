@@ -1,15 +1,19 @@
 //! The page of a sweep: what it shows is gathered here.
 
 use cleartune::decide::Advice;
+use cleartune::findings;
 use cleartune::profile::Profile;
 use cleartune::replay::replay;
-use cleartune::report::page::{PageView, Snippet, Timeline, page, rows_shown, sessions_shown};
+use cleartune::report::page::{PageView, Snippet, Timeline, edits_by_value, page, rows_shown, sessions_shown};
 use cleartune::report::{Headline, RowFindings};
 use cleartune::sweep::{Outcome, Transcript};
 use rayon::prelude::*;
 use serde_json::Value;
 
 use super::source::Loaded;
+
+/// Edits that are looked at until one is sound, at most.
+const MOST_LOOKED_AT: usize = 64;
 
 /// A sweep that is done.
 pub struct Swept<'a> {
@@ -29,16 +33,27 @@ impl Swept<'_> {
     /// `report.html`. Replays a few transcripts again, on the threads of the current pool.
     pub fn page(&self, findings: &[RowFindings], manifest: &Value) -> String {
         let profile = Profile::new(self.loaded.documents.iter().zip(self.transcripts.iter().map(|t| &t.trace)));
+        let edit = self.best_edit();
         page(&PageView {
+            edit,
             head: self.head,
             outcome: self.outcome,
             advice: self.advice,
             findings,
             profile: &profile,
-            timelines: &self.timelines(),
+            timelines: &self.timelines(edit),
             manifest,
             snippets: &self.snippets(),
         })
+    }
+
+    /// The best edit of the API that does not fire for ever, of the first few.
+    fn best_edit(&self) -> Option<usize> {
+        let sound = |&i: &usize| {
+            let edit = self.outcome.rows[i].knobs.edit.as_ref();
+            edit.is_some_and(|edit| !findings::is_saturated(edit, self.transcripts))
+        };
+        edits_by_value(self.outcome, self.advice?).into_iter().take(MOST_LOOKED_AT).find(sound)
     }
 
     /// The recommended config in the shapes in which people run it.
@@ -46,10 +61,10 @@ impl Swept<'_> {
         self.head.paste.iter().map(|json| Snippet::api(json)).collect()
     }
 
-    fn timelines(&self) -> Vec<Timeline> {
+    fn timelines(&self, edit: Option<usize>) -> Vec<Timeline> {
         let Some(advice) = self.advice else { return Vec::new() };
         let requests: Vec<usize> = self.transcripts.iter().map(|t| t.trace.requests.len()).collect();
-        let rows = rows_shown(advice);
+        let rows = rows_shown(advice, edit);
         sessions_shown(&requests).into_par_iter().map(|i| self.timeline(i, &rows)).collect()
     }
 

@@ -170,17 +170,21 @@ fn nothing_to_paste(view: &PageView, advice: &Advice) -> String {
     .to_owned();
     let edit_of = |i: usize| rows[i].knobs.edit.as_ref();
     if d.verdict == Verdict::ClearWhenCold {
-        if let Some((row, edit)) = d.runner_up.and_then(|i| edit_of(i).map(|edit| (&rows[i], edit))) {
+        let saving = view.edit.filter(|&i| rows[i].totals.cost_usd < rows[d.none].totals.cost_usd * 0.9995);
+        if let Some((row, edit)) = saving.and_then(|i| edit_of(i).map(|edit| (&rows[i], edit))) {
             let _ = writeln!(
                 out,
-                "<p>If the API's edit is all that you can use, the best of the grid is {}: {}. This was not tested on other sessions than \
-                 those it was picked on.</p>",
+                "<p>If the API's edit is all that you can use, the best of the grid is {}: {}. It was picked on all sessions, and so                  was not tested on others.</p>",
                 text(&named(row)),
                 text(&against_none(row, &rows[d.none]))
             );
-            tabs(&mut out, "runner-up", &[Snippet::api(&edit.to_json())]);
+            tabs(&mut out, "best-edit", &[Snippet::api(&edit.to_json())]);
+        } else {
+            out.push_str("<p>With the API's edit alone nothing saves here: leave <code>context_management</code> out.</p>\n");
         }
-    } else if let Some((row, edit)) = d.best.filter(|_| d.verdict == Verdict::TooFewSessions).and_then(|i| edit_of(i).map(|e| (&rows[i], e))) {
+    } else if let Some((row, edit)) =
+        d.best.filter(|_| d.verdict == Verdict::TooFewSessions).and_then(|i| edit_of(i).map(|e| (&rows[i], e)))
+    {
         let _ = writeln!(out, "<p>The best on these sessions is {}: {}.</p>", text(&named(row)), text(&against_none(row, &rows[d.none])));
         tabs(&mut out, "best", &[Snippet::api(&edit.to_json())]);
     }
@@ -240,8 +244,7 @@ pub(super) fn sessions_note(view: &PageView, detail: &Detail) -> String {
     } else {
         String::new()
     };
-    let longest =
-        shown.iter().flat_map(|&i| &view.timelines[i].replays).map(|(_, report)| report.requests.len()).max().unwrap_or(0);
+    let longest = shown.iter().flat_map(|&i| &view.timelines[i].replays).map(|(_, report)| report.requests.len()).max().unwrap_or(0);
     if longest > detail.points {
         let _ = write!(
             out,

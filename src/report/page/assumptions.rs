@@ -39,9 +39,7 @@ pub(super) fn sensitivity(view: &PageView) -> String {
 }
 
 fn table(out: &mut String, standings: &[&Standing]) {
-    out.push_str(
-        "<table class=\"plain\"><thead><tr><th scope=\"col\">If</th><th scope=\"col\">then</th></tr></thead><tbody>\n",
-    );
+    out.push_str("<table class=\"plain\"><thead><tr><th scope=\"col\">If</th><th scope=\"col\">then</th></tr></thead><tbody>\n");
     for s in standings {
         let _ = writeln!(
             out,

@@ -16,6 +16,8 @@ struct Roles {
     /// The best config that was turned down.
     best: Option<usize>,
     runner_up: Option<usize>,
+    /// The best edit of the API, where another policy is the best.
+    best_edit: Option<usize>,
     api_defaults: Option<usize>,
     current: Option<usize>,
     knee: Option<usize>,
@@ -54,6 +56,7 @@ pub(super) fn island<'a>(view: &PageView<'a>, detail: &Detail, shown: &[usize]) 
             recommended: decision.filter(|_| clears).map(|d| d.row),
             best: decision.filter(|_| !clears).and_then(|d| d.best),
             runner_up: decision.and_then(|d| d.runner_up),
+            best_edit: view.edit,
             api_defaults: against("api_defaults"),
             current: against("current"),
             knee: decision.and_then(|d| d.knee),

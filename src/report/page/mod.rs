@@ -36,10 +36,8 @@ pub const MOST_SESSIONS: usize = 20;
 
 const TEMPLATE: &str = include_str!("../../../assets/page/page.html");
 const STYLE: &str = include_str!("../../../assets/page/page.css");
-const CHARTS: [&str; 2] = [
-    include_str!("../../../assets/page/vendor/chart.umd.min.js"),
-    include_str!("../../../assets/page/vendor/chartjs-chart-matrix.min.js"),
-];
+const CHARTS: [&str; 2] =
+    [include_str!("../../../assets/page/vendor/chart.umd.min.js"), include_str!("../../../assets/page/vendor/chartjs-chart-matrix.min.js")];
 const LICENCES: [&str; 3] = [
     include_str!("../../../assets/page/vendor/chart.js.LICENSE.md"),
     include_str!("../../../assets/page/vendor/kurkle-color.LICENSE.md"),
@@ -102,6 +100,8 @@ pub struct PageView<'a> {
     pub outcome: &'a Outcome,
     /// The advice; its indices are those of the outcome's rows.
     pub advice: Option<&'a Advice>,
+    /// The best edit of the API, see [`edits_by_value`].
+    pub edit: Option<usize>,
     /// What was found of the rows that the answer is about.
     pub findings: &'a [RowFindings],
     /// The workload: for the keep curves.
@@ -122,13 +122,30 @@ pub fn sessions_shown(requests: &[usize]) -> Vec<usize> {
     timelines::evenly(order.len(), MOST_SESSIONS).into_iter().map(|at| order[at]).collect()
 }
 
-/// The rows under which they are shown, each once: no clearing, what is recommended or was turned down, the best edit of the API besides, the
-/// API's defaults, what the team runs.
-pub fn rows_shown(advice: &Advice) -> Vec<usize> {
+/// The edits of the API that clear, keep the bounds and overflow no more than not clearing does, the best value first. Whether one fires for
+/// ever is not looked at.
+pub fn edits_by_value(outcome: &Outcome, advice: &Advice) -> Vec<usize> {
+    let (rows, none) = (&outcome.rows, &outcome.rows[advice.decision.none]);
+    let fits = |&i: &usize| {
+        rows[i].knobs.edit.is_some()
+            && rows[i].totals.clear_events > 0
+            && !advice.ask.barred.contains(&i)
+            && advice.ask.constraints.broken(&rows[i]).is_none()
+            && rows[i].overflowed_transcripts <= none.overflowed_transcripts
+    };
+    let value = |i: usize| -> f64 { (0..outcome.transcripts_done).map(|t| outcome.values(t)[i]).sum() };
+    let mut edits: Vec<(usize, f64)> = (0..rows.len()).filter(fits).map(|i| (i, value(i))).collect();
+    edits.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    edits.into_iter().map(|(i, _)| i).collect()
+}
+
+/// The rows under which they are shown, each once: no clearing, what is recommended or was turned down, the best edit of the API, the
+/// API's defaults, what the team runs, the runner-up.
+pub fn rows_shown(advice: &Advice, edit: Option<usize>) -> Vec<usize> {
     let d = &advice.decision;
     let mut shown = vec![d.none];
     let others = d.against.iter().map(|against| against.row);
-    for row in [d.row].into_iter().chain(d.best).chain(d.runner_up).chain(others) {
+    for row in [d.row].into_iter().chain(d.best).chain(edit).chain(others).chain(d.runner_up) {
         if !shown.contains(&row) {
             shown.push(row);
         }
@@ -151,7 +168,7 @@ pub fn page(view: &PageView) -> String {
 }
 
 fn at_detail(view: &PageView, detail: &Detail) -> String {
-    let shown = rows::shown(view.outcome, view.advice, detail.rows);
+    let shown = rows::shown(view, detail.rows);
     let island = island::island(view, detail, &shown);
     let script = SCRIPTS.concat();
     let charts: String = CHARTS.iter().map(|source| format!("<script>{}</script>\n", without_map(source))).collect();

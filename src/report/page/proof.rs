@@ -86,10 +86,7 @@ pub(super) fn provenance(view: &PageView) -> String {
     };
     let mut rows: Vec<(String, String)> = vec![
         ("cleartune".to_owned(), word(&m["version"])),
-        (
-            "Prices as of".to_owned(),
-            format!("{} ({})", word(&m["price_catalogue"]["date"]), word(&m["price_catalogue"]["version"])),
-        ),
+        ("Prices as of".to_owned(), format!("{} ({})", word(&m["price_catalogue"]["date"]), word(&m["price_catalogue"]["version"]))),
     ];
     for (key, value) in m["asked"]["grid"].as_object().into_iter().flatten() {
         rows.push((format!("Asked: {key}"), word(value)));

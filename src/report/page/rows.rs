@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::PageView;
 use super::timelines::evenly;
 use crate::decide::{Advice, Metric};
 use crate::policy::{ClearToolInputs, Trigger};
@@ -13,22 +14,22 @@ use crate::sweep::{ConfigRow, Hindsight, Outcome};
 
 /// Indices of the rows that are shown, ascending: all, or `most` of them, with those that the answer names first, then the front and the
 /// plateau, then the plane around the best config, then the rest evenly. Those that the answer names are shown even beyond `most`.
-pub(super) fn shown(outcome: &Outcome, advice: Option<&Advice>, most: usize) -> Vec<usize> {
-    let rows = &outcome.rows;
+pub(super) fn shown(view: &PageView, most: usize) -> Vec<usize> {
+    let (outcome, rows) = (view.outcome, &view.outcome.rows);
     if rows.len() <= most {
         return (0..rows.len()).collect();
     }
     let mut taken: BTreeSet<usize> = best_of_each(outcome).into_iter().collect();
     taken.extend((0..rows.len()).filter(|&i| rows[i].knobs.is_none() || rows[i].knobs.hindsight().is_some()));
     let mut next: Vec<Vec<usize>> = Vec::new();
-    if let Some(advice) = advice {
+    if let Some(advice) = view.advice {
         let d = &advice.decision;
-        taken.extend([d.row, d.none].into_iter().chain(d.best).chain(d.runner_up).chain(d.knee));
+        taken.extend([d.row, d.none].into_iter().chain(d.best).chain(view.edit).chain(d.runner_up).chain(d.knee));
         taken.extend(d.against.iter().map(|a| a.row).chain(d.turns_below.map(|t| t.row)).chain(d.turns_above.map(|t| t.row)));
         next.push(d.front.clone());
         next.push(d.plateau.iter().flat_map(|p| p.rows.iter().copied()).collect());
         // What the heat map shows first.
-        let of_edit = [Some(d.row), d.best, d.runner_up].into_iter().flatten().find(|&i| rows[i].knobs.edit.is_some());
+        let of_edit = [Some(d.row), d.best, view.edit].into_iter().flatten().find(|&i| rows[i].knobs.edit.is_some());
         if let Some(i) = of_edit {
             next.push((0..rows.len()).filter(|&j| plane(&rows[j]) == plane(&rows[i])).collect());
         }
