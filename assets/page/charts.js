@@ -2,6 +2,8 @@
 
 const CHARTS = new Map();
 const REDRAW = [];
+/** What our own plugins draw, by canvas. Not in the options of the charts: functions in these are called by the library. */
+const EXTRA = new Map();
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -21,18 +23,18 @@ function theme() {
   Object.assign(Chart.defaults.plugins.legend.labels, { usePointStyle: true, boxHeight: 7, color: colour("ink") });
 }
 
-/** Draws a chart anew, or for the first time; an empty one says so in words. */
+/** Draws a chart anew, or for the first time, with the plugins of that time; an empty one says so in words. */
 function show(id, config, empty = "") {
   const canvas = byId(`chart-${id}`);
   canvas.parentElement.querySelector(".empty")?.remove();
   canvas.hidden = Boolean(empty);
   if (empty) canvas.parentElement.append(element("p", { class: "empty" }, empty));
+  EXTRA.set(canvas, config.extra ?? {});
   config.plugins = [...(config.plugins ?? []), LINES_ACROSS];
   const old = CHARTS.get(id);
   if (old) {
     old.data = config.data;
     old.options = config.options;
-    old.config.plugins = config.plugins;
     old.update("none");
     return old;
   }
@@ -47,7 +49,7 @@ function redraw() {
   for (const draw of REDRAW) draw();
 }
 
-/** Straight lines across a chart with a word at their end: `options.across = [{axis, at, text, colour}]`. */
+/** Straight lines across a chart with a word at their end: `extra.across = [{axis, at, text, colour}]`. */
 const LINES_ACROSS = {
   id: "across",
   afterDatasetsDraw(chart) {
@@ -55,7 +57,7 @@ const LINES_ACROSS = {
     const taken = [];
     ctx.save();
     ctx.font = `12px ${Chart.defaults.font.family}`;
-    for (const line of chart.options.across ?? []) {
+    for (const line of EXTRA.get(chart.canvas).across ?? []) {
       const scale = scales[line.axis];
       if (!scale || line.at < scale.min || line.at > scale.max) continue;
       const p = scale.getPixelForValue(line.at);

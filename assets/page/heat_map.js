@@ -46,7 +46,7 @@ function heatScale(plane, metric, key) {
 function drawHeat() {
   const plane = PLANES[Number(byId("heat-rest").value) || 0];
   if (!plane) {
-    show("heat", { type: "matrix", data: { datasets: [] }, options: { scales: {} } }, "No config of this sweep is the API's edit.");
+    show("heat", { type: "matrix", data: { datasets: [] }, options: { scales: {} }, plugins: [CELLS] }, "No config of this sweep is the API's edit.");
     byId("heat-controls").hidden = true;
     return;
   }
@@ -80,6 +80,7 @@ function drawHeat() {
         height: ({ chart }) => Math.max(1, (chart.chartArea?.height ?? 100) / plane.keeps.length - 2),
       }],
     },
+    extra: { cells: { text: metric.text, fill } },
     options: {
       scales: {
         x: { type: "category", labels: plane.triggers.map(xText), offset: true, grid: { display: false }, title: { display: true, text: plane.uses ? "trigger (tool uses)" : "trigger (input tokens)", color: colour("ink") }, ticks: { maxRotation: 0 } },
@@ -97,43 +98,42 @@ function drawHeat() {
         },
       },
     },
-    plugins: [cellText(metric, fill)],
+    plugins: [CELLS],
   }, cells.length ? "" : "No config stands here.");
   heatWords(plane, least, cells, metric, scale, xText);
 }
 
 /** Numbers in the cells where there is room, a cross where needs are lost. */
-function cellText(metric, fill) {
-  return {
-    id: "cells",
-    afterDatasetsDraw(chart) {
-      const { ctx } = chart;
-      const meta = chart.getDatasetMeta(0);
-      ctx.save();
-      ctx.textAlign = "center";
-      ctx.textBaseline = "middle";
-      ctx.font = `11px ${Chart.defaults.font.family}`;
-      meta.data.forEach((box, i) => {
-        const cell = chart.data.datasets[0].data[i];
-        const { x, y, width, height } = box.getProps(["x", "y", "width", "height"]);
-        const [cx, cy] = [x + width / 2, y + height / 2];
-        const text = metric.text(cell.v);
-        ctx.fillStyle = ctx.strokeStyle = inkOn(fill(cell));
-        const fits = ctx.measureText(text).width + 8 <= width && height >= 15;
-        if (fits) ctx.fillText(text, cx, cy);
-        if (cell.r.missing > 0 && width >= 8 && height >= 8) {
-          const [mx, my] = fits ? [x + width - 7, y + 7] : [cx, cy];
-          ctx.lineWidth = 1.3;
-          ctx.beginPath();
-          ctx.moveTo(mx - 3, my - 3); ctx.lineTo(mx + 3, my + 3);
-          ctx.moveTo(mx - 3, my + 3); ctx.lineTo(mx + 3, my - 3);
-          ctx.stroke();
-        }
-      });
-      ctx.restore();
-    },
-  };
-}
+const CELLS = {
+  id: "cells",
+  afterDatasetsDraw(chart) {
+    const { ctx } = chart;
+    const { cells } = EXTRA.get(chart.canvas);
+    if (!cells) return;
+    ctx.save();
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.font = `11px ${Chart.defaults.font.family}`;
+    chart.getDatasetMeta(0).data.forEach((box, i) => {
+      const cell = chart.data.datasets[0].data[i];
+      const { x, y, width, height } = box.getProps(["x", "y", "width", "height"]);
+      const [cx, cy] = [x + width / 2, y + height / 2];
+      const text = cells.text(cell.v);
+      ctx.fillStyle = ctx.strokeStyle = inkOn(cells.fill(cell));
+      const fits = ctx.measureText(text).width + 8 <= width && height >= 15;
+      if (fits) ctx.fillText(text, cx, cy);
+      if (cell.r.missing > 0 && width >= 8 && height >= 8) {
+        const [mx, my] = fits ? [x + width - 7, y + 7] : [cx, cy];
+        ctx.lineWidth = 1.3;
+        ctx.beginPath();
+        ctx.moveTo(mx - 3, my - 3); ctx.lineTo(mx + 3, my + 3);
+        ctx.moveTo(mx - 3, my + 3); ctx.lineTo(mx + 3, my - 3);
+        ctx.stroke();
+      }
+    });
+    ctx.restore();
+  },
+};
 
 function heatWords(plane, least, cells, metric, scale, xText) {
   const stops = [-1, -0.5, 0, 0.5, 1].map((t) => `rgb(${diverging(t).join(" ")})`);

@@ -52,8 +52,9 @@ function drawContext() {
   show("context", {
     type: "line",
     data: { datasets },
+    extra: { across },
     options: {
-      across, parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
+      parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
         x: { type: "linear", min: 0, max: last, title: { display: true, text: "request", color: colour("ink") }, grid: { display: false }, ticks: { precision: 0, maxRotation: 0 } },
         y: { type: "linear", min: 0, suggestedMax: Math.max(highest * 1.05, ...across.map((line) => line.at * 1.05)), title: { display: true, text: "prompt (tokens)", color: colour("ink") }, grid: { color: colour("soft") }, ticks: { callback: (v) => short(v) } },
@@ -115,8 +116,9 @@ function drawKeep() {
   show("keep", {
     type: "line",
     data: { datasets },
+    extra: { across },
     options: {
-      across, parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
+      parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
         x: { type: "logarithmic", min: 1, max: reach, title: { display: true, text: "keep (tool uses)", color: colour("ink") }, grid: { display: false },
           afterBuildTicks: (axis) => { axis.ticks = roundValues(1, reach, { of: Math.log }, Math.log(reach) / Math.max(4, axis.chart.width / 70)).map((value) => ({ value })); },

@@ -71,6 +71,11 @@ function kinds() {
   ];
 }
 
+/** Order of points at one place. */
+function firstNamed(a, b) {
+  return (roleOf(a) === "") - (roleOf(b) === "") || a.cost - b.cost || a.row - b.row;
+}
+
 function drawScatter() {
   const x = METRICS[byId("axis-x").value], y = METRICS[byId("axis-y").value];
   const rows = table.rows.filter((r) => x.get(r) !== null && y.get(r) !== null);
@@ -101,19 +106,19 @@ function drawScatter() {
   show("tradeoff", {
     type: "scatter",
     data: { datasets },
+    extra: { across, names: named.map((r) => ({ ...point(r), text: r.row === DATA.roles.best ? "best" : roleOf(r) })) },
     options: {
-      across,
-      names: named.map((r) => ({ ...point(r), text: r.row === DATA.roles.best ? "best" : roleOf(r) })),
       scales: { x: axis(x, xs, xScale), y: axis(y, ys, yScale) },
-      interaction: { mode: "nearest", intersect: true },
+      interaction: { mode: "point", intersect: true },
       onClick: (event, hits, chart) => {
-        const hit = hits.find((h) => chart.data.datasets[h.datasetIndex].label !== "selected");
-        if (hit) select(chart.data.datasets[hit.datasetIndex].data[hit.index].r, true);
+        const hit = hits.map((h) => chart.data.datasets[h.datasetIndex].data[h.index].r).sort(firstNamed)[0];
+        if (hit) select(hit, true);
       },
       plugins: {
         legend: { labels: { filter: (item) => item.text !== "selected" } },
         tooltip: {
-          filter: (item) => item.dataset.label !== "selected",
+          // Of several at one place the one that the answer names, else the cheapest.
+          filter: (item, i, items) => item.raw.r === [...items].map((other) => other.raw.r).sort(firstNamed)[0] && item.dataset.label !== "selected",
           callbacks: {
             title: (items) => (items.length ? wrapped(items[0].raw.r.label, 40) : []),
             label: (item) => {
@@ -125,6 +130,13 @@ function drawScatter() {
                 ...(r.missing ? [count(r.missing, "need lost or unmet", "needs lost or unmet")] : []),
                 ...(roleOf(r) ? [roleOf(r)] : []),
               ];
+            },
+            footer: (items) => {
+              if (!items.length) return "";
+              const { chart, element: { x: px, y: py } } = items[0];
+              const here = chart.getElementsAtEventForMode({ type: "mousemove", x: px, y: py, native: null, chart }, "point", { intersect: true }, true);
+              const rows = new Set(here.map((h) => chart.data.datasets[h.datasetIndex].data[h.index].r));
+              return rows.size > 1 ? `and ${count(rows.size - 1, "config")} more at this place` : "";
             },
           },
         },
@@ -147,7 +159,7 @@ const NAMES = {
     const boxes = [];
     ctx.save();
     ctx.font = `600 12px ${Chart.defaults.font.family}`;
-    for (const { x, y, text } of chart.options.names ?? []) {
+    for (const { x, y, text } of EXTRA.get(chart.canvas).names ?? []) {
       if (!text) continue;
       const [px, py] = [scales.x.getPixelForValue(x), scales.y.getPixelForValue(y)];
       const width = ctx.measureText(text).width;

@@ -2,6 +2,7 @@
 //
 //   node check.mjs BROWSER FOLDER      FOLDER holds the result folders that run.sh makes
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,6 +11,7 @@ import { chromium } from "playwright-core";
 const [browserPath, folder] = process.argv.slice(2);
 const CHARTS = ["tradeoff", "heat", "context", "keep"];
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+let opened = [];
 let passed = 0;
 let failed = 0;
 
@@ -18,23 +20,29 @@ async function open(name, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, colorScheme: "light", reducedMotion: "reduce", ...options });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = await context.newPage();
+  opened.push(page);
   page.complaints = [];
   page.asked = [];
   page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") page.complaints.push(m.text()); });
   page.on("pageerror", (e) => page.complaints.push(e.message));
   page.on("request", (r) => { if (!r.url().startsWith("file:") && !r.url().startsWith("data:")) page.asked.push(r.url()); });
   await page.goto(pathToFileURL(join(folder, name, "report.html")).href);
-  await page.waitForFunction(() => window.cleartune?.charts.size > 0);
+  await page.waitForFunction(() => window.cleartune?.charts.size > 0, null, { timeout: 10_000 })
+    .catch((error) => { throw new Error(`the page does not start: ${page.complaints.join("; ") || error.message}`); });
   return page;
 }
 
 async function check(name, run) {
+  opened = [];
   try {
     await run();
+    // Whatever was done: nothing may go wrong on the way.
+    assert.deepEqual(opened.flatMap((page) => page.complaints), []);
     passed += 1;
     console.log(`ok    ${name}`);
   } catch (error) {
     failed += 1;
+    for (const page of opened) await page.context().close();
     console.log(`FAILED ${name}\n      ${String(error.message).split("\n").slice(0, 12).join("\n      ")}`);
   }
 }
@@ -52,7 +60,8 @@ const marks = (page, id) => page.evaluate((chartId) => {
   for (let i = 3; i < pixels.length; i += 4) if (pixels[i] > 60) inked += 1;
   return { points, inked, hidden: false };
 }, id);
-const picture = (page, id) => page.evaluate((chartId) => window.cleartune.charts.get(chartId).canvas.toDataURL(), id);
+/** A fingerprint of what a chart shows. */
+const picture = async (page, id) => createHash("sha256").update(await page.evaluate((chartId) => window.cleartune.charts.get(chartId).canvas.toDataURL(), id)).digest("hex");
 const sideways = (page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 const tableTotal = async (page) => Number((await page.locator("#page-at").textContent()).split(" of ")[1]?.replaceAll(",", "") ?? 0);
 
@@ -306,7 +315,8 @@ await check("dark differs from light, charts too, and reads", async () => {
   // A change of the theme while the page is open redraws.
   const before = await picture(light, "heat");
   await light.emulateMedia({ colorScheme: "dark" });
-  await light.waitForFunction((old) => window.cleartune.charts.get("heat").canvas.toDataURL() !== old, before);
+  await light.waitForTimeout(200);
+  assert.notEqual(await picture(light, "heat"), before);
   await light.context().close();
   await dark.context().close();
 });
