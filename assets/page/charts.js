@@ -159,3 +159,10 @@ function diverging(t) {
 function inkOn([r, g, b]) {
   return r * 0.299 + g * 0.587 + b * 0.114 > 140 ? "#000000" : "#ffffff";
 }
+
+/** Fills the table that stands for a chart: names of the columns, then rows whose first cell is their name. */
+function fillTable(id, names, rows) {
+  const head = element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, name)));
+  const body = rows.map(([first, ...rest]) => element("tr", {}, element("th", { scope: "row" }, first), ...rest.map((text) => element("td", {}, text))));
+  byId(id).replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+}

@@ -80,18 +80,20 @@ for (const r of ROWS) {
   r.search = `${r.label} ${r.policy} ${roleOf(r)} trigger ${r.trigger} clear_at_least ${r.clear_at_least}`.toLowerCase();
 }
 
-/** `context_management` of a row, to paste; null where the API has no such config. */
+/** `context_management` of a row, to paste, as the answer writes it; null where the API has no such config. */
 function paste(r) {
   if (r.policy !== EDIT) return null;
-  const edit = {
-    type: EDIT,
-    trigger: { type: r.uses ? "tool_uses" : "input_tokens", value: r.trigger },
-    keep: { type: "tool_uses", value: r.keep },
-  };
-  if (r.clear_at_least > 0) edit.clear_at_least = { type: "input_tokens", value: r.clear_at_least };
-  if (r.exclude_tools?.length) edit.exclude_tools = r.exclude_tools;
-  if (r.clear_tool_inputs) edit.clear_tool_inputs = r.clear_tool_inputs;
-  return JSON.stringify({ context_management: { edits: [edit] } }, null, 2);
+  const list = (names) => `[${names.map((name) => JSON.stringify(name)).join(", ")}]`;
+  const lines = [
+    `"type": "${EDIT}"`,
+    `"trigger": {"type": "${r.uses ? "tool_uses" : "input_tokens"}", "value": ${r.trigger}}`,
+    `"keep": {"type": "tool_uses", "value": ${r.keep}}`,
+  ];
+  if (r.clear_at_least > 0) lines.push(`"clear_at_least": {"type": "input_tokens", "value": ${r.clear_at_least}}`);
+  if (r.exclude_tools?.length) lines.push(`"exclude_tools": ${list(r.exclude_tools)}`);
+  if (r.clear_tool_inputs === true) lines.push('"clear_tool_inputs": true');
+  else if (Array.isArray(r.clear_tool_inputs)) lines.push(`"clear_tool_inputs": ${list(r.clear_tool_inputs)}`);
+  return `{\n  "context_management": {\n    "edits": [\n      {\n        ${lines.join(",\n        ")}\n      }\n    ]\n  }\n}`;
 }
 
 /** What can be an axis, a colour or a column. */

@@ -12,7 +12,12 @@ function planes() {
     found.get(key).push(r);
   }
   for (const rows of found.values()) {
-    const values = (get) => [...new Set(rows.map(get))].sort((a, b) => a - b);
+    const values = (get) => {
+      const all = [...new Set(rows.map(get))].sort((a, b) => a - b);
+      // A value that one config alone has, such as the API's defaults, would be an empty line.
+      const lines = all.filter((v) => rows.filter((r) => get(r) === v).length > 1 || rows.some((r) => r === FOCUS_EDIT && get(r) === v));
+      return lines.length ? lines : all;
+    };
     PLANES.push({
       name: planeName(rows[0]), rows, uses: rows[0].uses,
       triggers: values((r) => r.trigger), keeps: values((r) => r.keep), least: values((r) => r.clear_at_least),
@@ -151,12 +156,10 @@ function heatWords(plane, least, cells, metric, scale, xText) {
   if (FOCUS_EDIT && cells.some((c) => c.r === FOCUS_EDIT)) words.push(`The framed cell is the ${DATA.roles.recommended === FOCUS_EDIT.row ? "recommended config" : "best of the API's edits"}.`);
   byId("caption-heat").textContent = words.join(" ");
   const at = new Map(cells.map((c) => [`${c.x} ${c.y}`, c]));
-  const rows = [element("tr", {}, element("th", { scope: "col" }, "keep \\ trigger"), ...plane.triggers.map((t) => element("th", { scope: "col" }, xText(t))))];
-  for (const keep of plane.keeps.map(thousands)) {
-    const values = plane.triggers.map((t) => at.get(`${xText(t)} ${keep}`));
-    rows.push(element("tr", {}, element("th", { scope: "row" }, keep), ...values.map((c) => element("td", {}, c ? `${metric.text(c.v)}${c.r.missing ? " ×" : ""}` : "–"))));
-  }
-  byId("heat-table").replaceChildren(element("thead", {}, rows[0]), element("tbody", {}, ...rows.slice(1)));
+  fillTable("heat-table", ["keep \\ trigger", ...plane.triggers.map(xText)], plane.keeps.map(thousands).map((keep) => [keep, ...plane.triggers.map((t) => {
+    const cell = at.get(`${xText(t)} ${keep}`);
+    return cell ? `${metric.text(cell.v)}${cell.r.missing ? " ×" : ""}` : "–";
+  })]));
 }
 
 function startHeat() {

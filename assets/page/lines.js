@@ -26,7 +26,7 @@ function drawContext() {
   lines.forEach((line, i) => {
     if (i === 1 && rows[0] === rows[1]) return;
     datasets.push({
-      label: wrapped(configName(line.row), 60).join(" "), data: line.x.map((x, j) => ({ x, y: line.y[j] })), stepped: true, borderColor: colours[i],
+      label: wrapped(configName(line.row), 60).join(" "), brief: roleOf(BY_ROW.get(line.row)) || BY_ROW.get(line.row).label, data: line.x.map((x, j) => ({ x, y: line.y[j] })), stepped: true, borderColor: colours[i],
       backgroundColor: colours[i], borderWidth: i === 0 ? 3.5 : 2, radius: line.x.length === 1 ? 3 : 0, hoverRadius: 4, pointStyle: "line", order: 10 - i,
     });
   });
@@ -56,11 +56,11 @@ function drawContext() {
     options: {
       parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
-        x: { type: "linear", min: 0, max: last, title: { display: true, text: "request", color: colour("ink") }, grid: { display: false }, ticks: { precision: 0, maxRotation: 0 } },
+        x: { type: "linear", min: 0, max: last, title: { display: true, text: "request", color: colour("ink") }, grid: { display: false }, ticks: { precision: 0, maxRotation: 0, includeBounds: false } },
         y: { type: "linear", min: 0, suggestedMax: Math.max(highest * 1.05, ...across.map((line) => line.at * 1.05)), title: { display: true, text: "prompt (tokens)", color: colour("ink") }, grid: { color: colour("soft") }, ticks: { callback: (v) => short(v) } },
       },
       plugins: {
-        tooltip: { callbacks: { title: (items) => (items.length ? `request ${thousands(items[0].raw.x)}` : ""), label: (item) => (item.dataset.showLine === false ? item.dataset.label : `${wrapped(item.dataset.label, 40)[0]}: ${short(item.raw.y)} tokens`) } },
+        tooltip: { callbacks: { title: (items) => (items.length ? `request ${thousands(items[0].raw.x)}` : ""), label: (item) => (item.dataset.showLine === false ? item.dataset.label : `${item.dataset.brief}: ${short(item.raw.y)} tokens`) } },
       },
     },
   });
@@ -71,6 +71,11 @@ function drawContext() {
   });
   if (session.window !== null && !across.some((line) => line.text === "context window")) words.push(`The context window (${short(session.window)}) lies far above.`);
   byId("caption-context").textContent = words.join(" ");
+  // Some two dozen requests, evenly spread.
+  const step = Math.max(1, Math.ceil((last + 1) / 24));
+  const sizeAt = (line, x) => { let i = 0; while (i + 1 < line.x.length && line.x[i + 1] <= x) i++; return short(line.y[i]); };
+  const shown = Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step).filter((x) => x <= Math.max(...lines.flatMap((line) => line.x)));
+  fillTable("context-table", ["request", ...marked.map((line) => configName(line.row))], shown.map((x) => [thousands(x), ...marked.map((line) => sizeAt(line, x))]));
 }
 
 function startContext() {
@@ -132,7 +137,10 @@ function drawKeep() {
     },
   }, needs ? "" : "No request of these transcripts draws on an earlier result, so no keep cuts anything off.");
   const all = DATA.curves[0];
+  byId("keep-table").closest("details").hidden = !needs;
   if (!needs) { byId("caption-keep").textContent = ""; return; }
+  const keeps = [0, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000].filter((k) => k < reach).concat(reach);
+  fillTable("keep-table", ["keep", ...curves.map(({ curve }) => curve.tool)], keeps.map((k) => [thousands(k), ...curves.map(({ curve }) => percent(at(curve, k)))]));
   const named = measure === "needs_cut_off" ? "of the needs" : "of the results";
   const words = [1, 3, 10, 30, 100].filter((k) => k < reach).map((k) => `keep ${k}: ${percent(at(all, k))}`);
   byId("caption-keep").textContent = `${count(all.needs, "need")} in ${count(all.results, "result")}. All tools, share ${named} that would be cut off: ${words.length ? words.join(", ") : percent(at(all, 1))}. Nothing is cut off from keep ${thousands(all.keep[all.keep.length - 1])} on.`;

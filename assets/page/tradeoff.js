@@ -223,6 +223,8 @@ function tableRow(r) {
     const value = column.get(r);
     const cell = element("td", { class: classes }, column.number ? (value === null ? "–" : column.text(value)) : r.label);
     if (column.key === "label" && roleOf(r) && roleOf(r) !== r.label) cell.append(" ", element("span", { class: "badge" }, roleOf(r)));
+    // Where there is no room for that column.
+    if (column.key === "label" && r.missing > 0) cell.append(" ", element("span", { class: "badge warn narrow" }, `${thousands(r.missing)} lost or unmet`));
     made.append(cell);
   }
   made.addEventListener("click", () => select(r, false));

@@ -47,12 +47,13 @@ impl Swept<'_> {
         })
     }
 
-    /// The best edit of the API that does not fire for ever, of the first few.
+    /// The best edit of the API that does not fire for ever, of the first few; `None` too where the answer is about one anyway.
     fn best_edit(&self) -> Option<usize> {
-        let sound = |&i: &usize| {
-            let edit = self.outcome.rows[i].knobs.edit.as_ref();
-            edit.is_some_and(|edit| !findings::is_saturated(edit, self.transcripts))
-        };
+        let rows = &self.outcome.rows;
+        if self.advice?.decision.best.is_some_and(|i| rows[i].knobs.edit.is_some()) {
+            return None;
+        }
+        let sound = |&i: &usize| rows[i].knobs.edit.as_ref().is_some_and(|edit| !findings::is_saturated(edit, self.transcripts));
         edits_by_value(self.outcome, self.advice?).into_iter().take(MOST_LOOKED_AT).find(sound)
     }
 

@@ -183,7 +183,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         output::stdout(format!("\n{table}").as_bytes())?;
     }
     let many = if side_by_side.is_some() { "five" } else { "four" };
-    output::stdout(format!("\nreport.html, the whole grid and {many} pictures are in {}\n", folder.display()).as_bytes())?;
+    output::stdout(format!("\nThe whole grid, report.html and {many} pictures are in {}\n", folder.display()).as_bytes())?;
     Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 

@@ -23,7 +23,7 @@ async function open(name, options = {}) {
   opened.push(page);
   page.complaints = [];
   page.asked = [];
-  page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") page.complaints.push(m.text()); });
+  page.on("console", (m) => { if (/error|warning/.test(m.type()) && !m.text().includes("willReadFrequently")) page.complaints.push(m.text()); });
   page.on("pageerror", (e) => page.complaints.push(e.message));
   page.on("request", (r) => { if (!r.url().startsWith("file:") && !r.url().startsWith("data:")) page.asked.push(r.url()); });
   await page.goto(pathToFileURL(join(folder, name, "report.html")).href);
@@ -212,6 +212,14 @@ await check("a point and a row select their config", async () => {
   await page.evaluate(() => navigator.clipboard.writeText("before"));
   await page.locator('[data-copy="selected-text"]').click();
   await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes("context_management"));
+  await page.context().close();
+});
+
+await check("what a row gives to paste is what the answer gives", async () => {
+  const page = await open("clear");
+  const text = await page.locator("#selected-text").textContent();
+  assert.match(await page.locator("#selected h3").textContent(), /recommended/);
+  assert.equal(text, await page.locator("#paste-0-text").textContent());
   await page.context().close();
 });
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::detail::Detail;
-use super::html::text;
+use super::html::{text, words};
 use super::timelines::evenly;
 use super::{PageView, Snippet};
 use crate::decide::{Advice, Metric, Verdict};
@@ -47,9 +47,9 @@ pub(super) fn verdict(view: &PageView) -> String {
     };
     let all = said(view.outcome, advice).trim_end().replace('\n', " ");
     let (first, rest) = all.split_once(". ").unwrap_or((all.trim_end_matches('.'), ""));
-    let mut out = format!("<h2 id=\"verdict\">{}.</h2>\n", text(first));
+    let mut out = format!("<h2 id=\"verdict\">{}.</h2>\n", words(first));
     if !rest.is_empty() {
-        let _ = writeln!(out, "<p>{}</p>", text(rest));
+        let _ = writeln!(out, "<p>{}</p>", words(rest));
     }
     for line in view.head.assumed.iter().chain(&view.head.bill) {
         let _ = writeln!(out, "<p class=\"aside\">{}</p>", text(line));
@@ -62,8 +62,8 @@ fn tile(out: &mut String, name: &str, value: &str, about: &str) {
         out,
         "<div class=\"tile\"><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>",
         text(name),
-        text(value),
-        text(about)
+        words(value),
+        words(about)
     );
 }
 
@@ -81,13 +81,19 @@ pub(super) fn tiles(view: &PageView) -> String {
         return out;
     };
     let row = &view.outcome.rows[best];
-    let whose = if d.verdict.clears() { "" } else { ", of the best config" };
+    if !d.verdict.clears() {
+        let turned = if d.verdict == Verdict::TooFewSessions { "of these sessions" } else { "that keeps the bounds, turned down" };
+        let about = format!("<p class=\"aside about-tiles\">The best config {turned}: {}</p>\n", text(&named(row)));
+        out.insert_str(0, &about);
+    }
     let saved = match advice.ask.objective.metric {
         Metric::Cost => "of the cost".to_owned(),
         other => format!("of {}", unit(other)),
     };
-    if let Some(saving) = d.saving {
-        tile(&mut out, "Saving", &percent(saving), &format!("{saved}, all sessions{whose}"));
+    match d.saving {
+        Some(saving) if saving < -0.0005 => tile(&mut out, "Loss", &percent(-saving), &format!("{saved}, all sessions")),
+        Some(saving) => tile(&mut out, "Saving", &percent(saving), &format!("{saved}, all sessions")),
+        None => {}
     }
     if let Some(confirmed) = &d.confirmed {
         let sure = interval(confirmed);

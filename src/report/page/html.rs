@@ -20,6 +20,11 @@ pub(super) fn text(raw: &str) -> String {
     out
 }
 
+/// Sentences as HTML: a number and its `%` stay on one line.
+pub(super) fn words(raw: &str) -> String {
+    text(raw).replace(" %", "\u{a0}%")
+}
+
 /// JSON that can stand in a script element: nothing in it ends the element or opens a comment.
 pub(super) fn island(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).expect("keys are strings");

@@ -32,7 +32,7 @@ use detail::{Detail, LEVELS};
 /// A page is smaller than this many bytes.
 pub const MOST_BYTES: usize = 2_000_000;
 /// Transcripts whose context size is shown at most.
-pub const MOST_SESSIONS: usize = 20;
+pub const MOST_SESSIONS: usize = 40;
 
 const TEMPLATE: &str = include_str!("../../../assets/page/page.html");
 const STYLE: &str = include_str!("../../../assets/page/page.css");
@@ -100,7 +100,7 @@ pub struct PageView<'a> {
     pub outcome: &'a Outcome,
     /// The advice; its indices are those of the outcome's rows.
     pub advice: Option<&'a Advice>,
-    /// The best edit of the API, see [`edits_by_value`].
+    /// The best edit of the API, where the answer is about another policy; see [`edits_by_value`].
     pub edit: Option<usize>,
     /// What was found of the rows that the answer is about.
     pub findings: &'a [RowFindings],

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::PageView;
 use super::answer::thousands;
-use super::html::{cut, text};
+use super::html::{cut, text, words};
 use crate::decide::Verdict;
 use crate::decide::bootstrap::LEAST_SESSIONS;
 use crate::report::answer::interval;
@@ -66,7 +66,7 @@ pub(super) fn proof(view: &PageView) -> String {
     );
     let mut out = String::from("<ul class=\"points\">\n");
     for point in points {
-        let _ = writeln!(out, "<li>{}</li>", text(&point));
+        let _ = writeln!(out, "<li>{}</li>", words(&point));
     }
     out.push_str("</ul>");
     out
