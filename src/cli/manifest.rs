@@ -22,8 +22,8 @@ pub struct Manifest<'a> {
     pub grid: &'a Grid,
 }
 
-/// The file's bytes.
-pub fn manifest(m: &Manifest) -> Vec<u8> {
+/// What the file says.
+pub fn manifest(m: &Manifest) -> Value {
     // Transcripts of one model share their settings, so each different one is stated once.
     let mut settings: BTreeMap<String, Value> = BTreeMap::new();
     for (transcript, note) in m.transcripts.iter().zip(m.notes) {
@@ -33,7 +33,7 @@ pub fn manifest(m: &Manifest) -> Vec<u8> {
         );
     }
     let catalogue = Catalogue::shipped();
-    let manifest = json!({
+    json!({
         "schema": "cleartune.manifest/1",
         "version": env!("CARGO_PKG_VERSION"),
         "asked": m.asked,
@@ -44,8 +44,12 @@ pub fn manifest(m: &Manifest) -> Vec<u8> {
         "requests": m.transcripts.iter().map(|t| t.trace.requests.len()).sum::<usize>(),
         "settings": settings,
         "price_catalogue": {"version": catalogue.version(), "date": catalogue.date()},
-    });
-    let mut bytes = serde_json::to_vec_pretty(&manifest).expect("keys are strings");
+    })
+}
+
+/// The file's bytes.
+pub fn bytes(manifest: &Value) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(manifest).expect("keys are strings");
     bytes.push(b'\n');
     bytes
 }

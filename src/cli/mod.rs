@@ -15,6 +15,7 @@ mod logs;
 mod manifest;
 mod models;
 pub mod output;
+mod page;
 mod policies;
 mod progress;
 mod read_report;

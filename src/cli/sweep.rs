@@ -24,8 +24,9 @@ use serde_json::json;
 
 use super::axes::AxesArgs;
 use super::decision::DecisionArgs;
-use super::manifest::{Manifest, manifest};
+use super::manifest::{self, Manifest, manifest};
 use super::output::{self, OutputSet};
+use super::page::Swept;
 use super::policies::PolicyArgs;
 use super::progress;
 use super::settings::{ConfigArg, SettingsArgs, Stated};
@@ -156,7 +157,6 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         let view = plot::PoliciesView { title: &title, rows: &outcome.rows, best: &best, traps };
         set.write("policies.png", &plot::policies(&view)?)?;
     }
-    // Last, so that a set is whole when its manifest is there.
     let asked = json!({
         "grid": args.axes.asked(),
         "policies": args.policies.asked(),
@@ -166,7 +166,11 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         "config_sha256": stated.config_sha256,
     });
     let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid };
-    set.write("manifest.json", &manifest(&facts))?;
+    let manifest = manifest(&facts);
+    let swept = Swept { head: &headline, loaded: &loaded, transcripts: &transcripts, outcome: &outcome, advice: advice.as_ref() };
+    set.write("report.html", pool.install(|| swept.page(&findings, &manifest)).as_bytes())?;
+    // Last, so that a set is whole when its manifest is there.
+    set.write("manifest.json", &manifest::bytes(&manifest))?;
     set.commit()?;
     // A set that is complete makes what an interrupted run left behind stale.
     let _ = std::fs::remove_file(folder.join("sweep.partial.csv"));
@@ -179,7 +183,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         output::stdout(format!("\n{table}").as_bytes())?;
     }
     let many = if side_by_side.is_some() { "five" } else { "four" };
-    output::stdout(format!("\nThe whole grid and {many} pictures are in {}\n", folder.display()).as_bytes())?;
+    output::stdout(format!("\nThe whole grid, report.html and {many} pictures are in {}\n", folder.display()).as_bytes())?;
     Ok(if args.strict && loaded.lost_something { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 

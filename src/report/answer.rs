@@ -39,7 +39,6 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
     };
     let decision = &advice.decision;
     let none = &outcome.rows[decision.none];
-    let row = &outcome.rows[decision.row];
     let transcripts = count(none.transcripts, "transcript");
     let sessions = if decision.sessions as u64 == none.transcripts {
         String::new()
@@ -52,13 +51,38 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
         let _ = writeln!(out, "{bill}");
     }
     out.push('\n');
-    verdict(&mut out, outcome, advice);
-    overflow(&mut out, decision, row, none);
+    out.push_str(&said(outcome, advice));
     out.push('\n');
-    let mut put = |name: &str, text: String| {
-        for (i, line) in wrap(&text, 80 - 19).into_iter().enumerate() {
-            let _ = writeln!(out, "  {:<16} {line}", if i == 0 { name } else { "" });
+    for (name, lines) in facts(head, outcome, advice) {
+        for (i, line) in lines.iter().flat_map(|text| wrap(text, 80 - 19)).enumerate() {
+            let _ = writeln!(out, "  {:<16} {line}", if i == 0 { name.as_str() } else { "" });
         }
+    }
+    if let Some(paste) = &head.paste {
+        let _ = writeln!(out, "\n{paste}");
+    }
+    out
+}
+
+/// What to do and why, in sentences, lines broken for the terminal.
+pub(super) fn said(outcome: &Outcome, advice: &Advice) -> String {
+    let mut out = String::new();
+    let decision = &advice.decision;
+    verdict(&mut out, outcome, advice);
+    overflow(&mut out, decision, &outcome.rows[decision.row], &outcome.rows[decision.none]);
+    out
+}
+
+/// The figures around the verdict: a name and what is said under it, line by line.
+pub(super) fn facts(head: &Headline, outcome: &Outcome, advice: &Advice) -> Vec<(String, Vec<String>)> {
+    let decision = &advice.decision;
+    let none = &outcome.rows[decision.none];
+    let row = &outcome.rows[decision.row];
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    let mut put = |name: &str, text: String| match all.last_mut() {
+        // What has no name belongs to what stands before it.
+        Some((_, lines)) if name.is_empty() => lines.push(text),
+        _ => all.push((name.to_owned(), vec![text])),
     };
     if decision.verdict.clears() {
         figures(&mut put, row, none, decision);
@@ -85,10 +109,7 @@ pub fn answer(head: &Headline, outcome: &Outcome, advice: Option<&Advice>) -> St
         }
     }
     around(&mut put, outcome, advice);
-    if let Some(paste) = &head.paste {
-        let _ = writeln!(out, "\n{paste}");
-    }
-    out
+    all
 }
 
 /// The text in lines of at most `width` characters, broken at spaces.
@@ -185,7 +206,7 @@ fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
     }
 }
 
-fn unit(metric: Metric) -> &'static str {
+pub(super) fn unit(metric: Metric) -> &'static str {
     match metric {
         Metric::Cost => "the cost",
         Metric::PromptTokens => "the prompt tokens",
@@ -201,7 +222,7 @@ fn dollars(advice: &Advice, row: &ConfigRow, none: &ConfigRow) -> String {
 }
 
 /// `5.4 % (95 %: 4.1 % to 6.9 %)`; the ends rounded away from the middle, so that an end at nothing shows on which side it lies.
-fn interval(i: &Interval) -> String {
+pub(super) fn interval(i: &Interval) -> String {
     let out = |share: f64, round: fn(f64) -> f64| {
         let unit = if share.abs() < 0.0995 { 1000.0 } else { 100.0 };
         percent(round(share * unit) / unit)

@@ -10,6 +10,7 @@ mod findings;
 mod gate;
 pub mod json;
 pub mod number;
+pub mod page;
 pub mod plot;
 mod policies;
 mod profile;

@@ -78,6 +78,7 @@ fn a_sweep_writes_a_whole_set_and_answers() {
         "cost_heat_map.png",
         "manifest.json",
         "per_transcript.csv",
+        "report.html",
         "sweep.csv",
         "sweep.json",
         "tradeoff.png",
@@ -93,6 +94,8 @@ fn a_sweep_writes_a_whole_set_and_answers() {
     let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.0.join("out/sweep.json")).unwrap()).unwrap();
     assert_eq!(json["rows"].as_array().unwrap().len(), GRID_CONFIGS + HINDSIGHT);
     let manifest = text(&fs::read(folder.0.join("out/manifest.json")).unwrap());
+    let page = text(&fs::read(folder.0.join("out/report.html")).unwrap());
+    assert!(!page.contains(&folder.0.display().to_string()), "no absolute path");
     assert!(!manifest.contains(&folder.0.display().to_string()), "no absolute path");
 }
 

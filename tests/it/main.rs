@@ -29,6 +29,7 @@ mod lint;
 mod models;
 mod natural;
 mod needs_truth;
+mod page;
 mod policies;
 mod prices;
 mod profile_doc;
