@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cleartune::price::{Catalogue, ModelNote};
-use cleartune::sweep::{Grid, Transcript};
+use cleartune::sweep::{Grid, Transcript, Work};
 use serde_json::{Value, json};
 
 use super::source::Loaded;
@@ -20,6 +20,8 @@ pub struct Manifest<'a> {
     pub notes: &'a [ModelNote],
     /// The configs.
     pub grid: &'a Grid,
+    /// How many replays it was, and by which engine.
+    pub work: Work,
 }
 
 /// What the file says.
@@ -42,6 +44,7 @@ pub fn manifest(m: &Manifest) -> Value {
         "sources": m.loaded.inputs.iter().map(super::source::Input::stamp).collect::<Vec<_>>(),
         "transcripts": m.transcripts.len(),
         "requests": m.transcripts.iter().map(|t| t.trace.requests.len()).sum::<usize>(),
+        "replays": {"asked": m.work.asked, "distinct": m.work.replayed, "by_reference_engine": m.work.by_reference},
         "settings": settings,
         "price_catalogue": {"version": catalogue.version(), "date": catalogue.date()},
     })

@@ -18,7 +18,9 @@ use cleartune::price::ModelNote;
 use cleartune::replay::{Totals, plain, replay};
 use cleartune::report::plot::{self, ContextView, SweepView};
 use cleartune::report::{self, Headline, Hindsights, RowFindings, answer, bill_line, csv, number};
-use cleartune::sweep::{Grid, Knobs, Outcome, Profile, Sharing, Transcript, Value, refine as finer, run as run_sweep, run_shared, trap};
+use cleartune::sweep::{
+    Grid, Knobs, Outcome, Profile, Sharing, Transcript, Value, Work, refine as finer, run as run_sweep, run_shared, trap,
+};
 use cleartune::trace::Trace;
 use serde_json::json;
 
@@ -29,6 +31,7 @@ use super::output::{self, OutputSet};
 use super::page::Swept;
 use super::policies::PolicyArgs;
 use super::progress;
+use super::rows::{self, Rows};
 use super::settings::{ConfigArg, SettingsArgs, Stated};
 use super::source::{Loaded, SourceArgs};
 
@@ -73,6 +76,10 @@ pub struct SweepArgs {
     #[arg(long, help_heading = "The choice")]
     no_sensitivity: bool,
 
+    /// Write the rows of each transcript as per_transcript.parquet too
+    #[arg(long, help_heading = RESULTS)]
+    parquet: bool,
+
     /// Threads [default: one a core]; changes no byte of the results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = RESULTS)]
     threads: Option<u16>,
@@ -87,6 +94,7 @@ pub struct SweepArgs {
 /// # Errors
 /// A source, flag or config is wrong, or the results cannot be written.
 pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
+    rows::check(args.parquet)?;
     let stated = args.settings.read(args.config.config.as_deref())?;
     let mut ask = args.decision.ask()?;
     if ask.current.is_none() {
@@ -126,7 +134,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let known: HashSet<Knobs> = grid.configs.iter().cloned().collect();
     grid.configs.extend(policies.into_iter().filter(|config| !known.contains(config)));
     grid.configs.extend(Knobs::all_hindsight(&grid.configs, &stated.config.assume));
-    let outcome = pool.install(|| replay_all(&transcripts, &grid, &ask, &stop, &mut set))?;
+    let (outcome, work) = pool.install(|| replay_all(&transcripts, &grid, &ask, &stop, &mut set, args.parquet))?;
     if outcome.transcripts_done < transcripts.len() {
         drop(set);
         return interrupted(&folder, &outcome, transcripts.len());
@@ -165,7 +173,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         "logs": args.source.log.asked(),
         "config_sha256": stated.config_sha256,
     });
-    let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid };
+    let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid, work };
     let manifest = manifest(&facts);
     let swept = Swept { head: &headline, loaded: &loaded, transcripts: &transcripts, outcome: &outcome, advice: advice.as_ref() };
     set.write("report.html", pool.install(|| swept.page(&findings, &manifest)).as_bytes())?;
@@ -222,22 +230,28 @@ pub fn prepare(loaded: &Loaded, stated: &super::settings::Stated) -> anyhow::Res
     Ok((transcripts, notes))
 }
 
-/// Runs the grid, writing `per_transcript.csv` as it goes.
-fn replay_all(transcripts: &[Transcript], grid: &Grid, ask: &Ask, stop: &AtomicBool, set: &mut OutputSet) -> anyhow::Result<Outcome> {
+/// Runs the grid, writing the rows of each transcript as it goes.
+fn replay_all(
+    transcripts: &[Transcript],
+    grid: &Grid,
+    ask: &Ask,
+    stop: &AtomicBool,
+    set: &mut OutputSet,
+    parquet: bool,
+) -> anyhow::Result<(Outcome, Work)> {
     let bar = progress::bar((transcripts.len() * grid.configs.len()) as u64, "replays");
     let priced = transcripts.iter().flat_map(|t| &t.trace.tools).any(|t| t.refetch_usd > 0.0 || t.refetch_seconds > 0.0);
-    let mut per_transcript = csv::PerTranscript::new(set.create("per_transcript.csv")?, &grid.configs, priced)?;
+    let mut rows = Rows::new(set, &grid.configs, priced, parquet)?;
     let value = |totals: &Totals| ask.objective.value(totals);
     let value: Option<Value<'_>> = if ask.objective == Objective::default() && !priced { None } else { Some(&value) };
-    let (outcome, work) = run_shared(transcripts, &grid.configs, Sharing::Outcomes, value, stop, &|n| bar.inc(n), |block| {
+    let swept = run_shared(transcripts, &grid.configs, Sharing::Outcomes, value, stop, &|n| bar.inc(n), |block| {
         let trace = &transcripts[block.transcript].trace;
-        per_transcript.add(&trace.id, &trace.session, block.totals)
-    })
-    .and_then(|done| per_transcript.finish().map(|_| done))
-    .context("per_transcript.csv: cannot be written")?;
+        rows.add(&trace.id, &trace.session, block.totals)
+    });
+    let (outcome, work) = swept.and_then(|done| rows.finish().map(|()| done))?;
     bar.finish_and_clear();
     eprintln!("{work}");
-    Ok(outcome)
+    Ok((outcome, work))
 }
 
 /// Rounds of refinement; each halves the steps, so that the widest grid is resolved before.

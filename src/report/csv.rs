@@ -117,11 +117,44 @@ pub fn sweep(rows: &[ConfigRow]) -> Vec<u8> {
     csv.into_inner().expect("memory can be flushed")
 }
 
+/// The rows of `per_transcript.csv`.
+pub(super) struct PerTranscriptRows {
+    knobs: Vec<([String; 7], Knobs)>,
+    refetch_costs: bool,
+}
+
+impl PerTranscriptRows {
+    pub fn new(configs: &[Knobs], refetch_costs: bool) -> Self {
+        Self { knobs: configs.iter().map(|knobs| (knob_cells(knobs), knobs.clone())).collect(), refetch_costs }
+    }
+
+    pub fn head(&self) -> impl Iterator<Item = &'static str> {
+        let head = ["transcript", "session"].into_iter().chain(KNOBS).chain(TOTALS).chain(["first_overflow"]);
+        let further: &[&str] = if self.refetch_costs { &["refetch_usd", "refetch_seconds", "params"] } else { &["params"] };
+        head.chain(further.iter().copied())
+    }
+
+    /// Hands out the cells of each row of one transcript.
+    pub fn each<E>(&self, id: &str, session: &str, totals: &[Totals], mut row: impl FnMut(&[&str]) -> Result<(), E>) -> Result<(), E> {
+        for ((cells_of_knobs, knobs), totals) in self.knobs.iter().zip(totals) {
+            let of_totals = total_cells(knobs, totals);
+            let overflow = totals.first_overflow.map_or_else(String::new, |i| i.to_string());
+            let further =
+                if self.refetch_costs { vec![totals.refetch_usd.to_string(), totals.refetch_seconds.to_string()] } else { Vec::new() };
+            let mut cells: Vec<&str> = Vec::with_capacity(32);
+            cells.extend([id, session].into_iter().chain(cells_of_knobs.iter().map(String::as_str)));
+            cells.extend(of_totals.iter().map(String::as_str).chain([overflow.as_str()]));
+            cells.extend(further.iter().map(String::as_str).chain([knobs.params()]));
+            row(&cells)?;
+        }
+        Ok(())
+    }
+}
+
 /// `per_transcript.csv`, written as the sweep goes.
 pub struct PerTranscript<W: Write> {
     csv: ::csv::Writer<W>,
-    knobs: Vec<([String; 7], Knobs)>,
-    refetch_costs: bool,
+    rows: PerTranscriptRows,
 }
 
 impl<W: Write> PerTranscript<W> {
@@ -130,11 +163,9 @@ impl<W: Write> PerTranscript<W> {
     /// # Errors
     /// Those of `out`.
     pub fn new(out: W, configs: &[Knobs], refetch_costs: bool) -> std::io::Result<Self> {
-        let mut csv = ::csv::Writer::from_writer(out);
-        let head = ["transcript", "session"].iter().chain(&KNOBS).chain(&TOTALS).chain(&["first_overflow"]);
-        let further: &[&str] = if refetch_costs { &["refetch_usd", "refetch_seconds", "params"] } else { &["params"] };
-        csv.write_record(head.chain(further))?;
-        Ok(Self { csv, knobs: configs.iter().map(|knobs| (knob_cells(knobs), knobs.clone())).collect(), refetch_costs })
+        let (mut csv, rows) = (::csv::Writer::from_writer(out), PerTranscriptRows::new(configs, refetch_costs));
+        csv.write_record(rows.head())?;
+        Ok(Self { csv, rows })
     }
 
     /// Writes the rows of one transcript, one a config.
@@ -142,16 +173,8 @@ impl<W: Write> PerTranscript<W> {
     /// # Errors
     /// Those of the writer.
     pub fn add(&mut self, id: &str, session: &str, totals: &[Totals]) -> std::io::Result<()> {
-        for ((cells_of_knobs, knobs), totals) in self.knobs.iter().zip(totals) {
-            let cells = total_cells(knobs, totals);
-            let overflow = totals.first_overflow.map_or_else(String::new, |i| i.to_string());
-            let row = [id, session].into_iter().chain(cells_of_knobs.iter().map(String::as_str));
-            let further =
-                if self.refetch_costs { vec![totals.refetch_usd.to_string(), totals.refetch_seconds.to_string()] } else { Vec::new() };
-            let row = row.chain(cells.iter().map(String::as_str)).chain([overflow.as_str()]);
-            self.csv.write_record(row.chain(further.iter().map(String::as_str)).chain([knobs.params()]))?;
-        }
-        Ok(())
+        let csv = &mut self.csv;
+        self.rows.each(id, session, totals, |cells| csv.write_record(cells).map_err(std::io::Error::from))
     }
 
     /// Flushes and gives the writer back.

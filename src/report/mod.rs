@@ -11,9 +11,12 @@ mod gate;
 pub mod json;
 pub mod number;
 pub mod page;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod plot;
 mod policies;
 mod profile;
+pub mod schema;
 mod sizes_line;
 mod table;
 mod why;
