@@ -6,6 +6,7 @@
 mod axes;
 mod compare;
 mod decision;
+mod entries;
 mod events;
 mod generate;
 mod import;
@@ -18,6 +19,7 @@ pub mod output;
 mod policies;
 mod progress;
 mod read_report;
+mod reading;
 mod recommend;
 mod replay;
 mod results;

@@ -6,18 +6,20 @@
 //! first use is no need either. Under [`OwnText::Anywhere`] own text counts wherever it stands. Windows are whole characters.
 //!
 //! Linear time: blocks are indexed by winnowed fingerprints (rolling hashes of which each stretch of `min_bytes` shares at least one), and
-//! each meeting of fingerprints is verified byte by byte. Memory: the collapsed text of one transcript and about as much again.
+//! each meeting of fingerprints is verified byte by byte. Memory: the collapsed text of one transcript and about as much again (16 bytes at
+//! most for each fingerprint, of which a text of 40-byte quotations has one in 11 bytes).
 
 mod fingerprints;
-
-use std::collections::HashMap;
+mod index;
 
 use super::{NeedOptions, OwnText};
 use fingerprints::Winnow;
+use index::Index;
 
 /// Fingerprints that occur more often are looked up this many times, the most recent first.
 const MOST_LOOKUPS: usize = 64;
-const NONE: u32 = u32::MAX;
+/// Postings of other fingerprints that are passed over on the way, which only a text made for it has so many of.
+const LONGEST_WALK: usize = 4096;
 
 /// What a block is to the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +32,8 @@ enum Holder {
 
 struct Text {
     holder: Holder,
-    bytes: Vec<u8>,
-}
-
-#[derive(Clone, Copy)]
-struct Posting {
-    block: u32,
-    at: u32,
-    older: u32,
+    /// Where it starts among all texts.
+    start: usize,
 }
 
 /// A stretch of the output that stands in an earlier block.
@@ -54,16 +50,24 @@ struct Match {
 pub struct Quotations {
     options: NeedOptions,
     winnow: Winnow,
+    /// The collapsed texts, one after the other.
+    bytes: Vec<u8>,
     texts: Vec<Text>,
-    heads: HashMap<u64, u32, fingerprints::Already>,
-    postings: Vec<Posting>,
+    index: Index,
 }
 
 impl Quotations {
     /// No blocks yet.
     pub fn new(options: NeedOptions) -> Self {
+        Self::with_room(options, 0)
+    }
+
+    /// No blocks yet, and room for so many bytes of them.
+    pub fn with_room(options: NeedOptions, bytes: usize) -> Self {
         let options = NeedOptions { min_bytes: options.min_bytes.max(8), ..options };
-        Self { winnow: Winnow::new(options.min_bytes), options, texts: Vec::new(), heads: HashMap::default(), postings: Vec::new() }
+        let winnow = Winnow::new(options.min_bytes);
+        let index = Index::with_room(bytes / winnow.spacing());
+        Self { winnow, options, bytes: Vec::with_capacity(bytes), texts: Vec::new(), index }
     }
 
     /// Adds text of the user or the agent.
@@ -77,22 +81,32 @@ impl Quotations {
     }
 
     fn add(&mut self, holder: Holder, text: &str) {
-        let bytes = collapse(text);
-        if bytes.len() < self.options.min_bytes {
+        let start = self.bytes.len();
+        collapse(text, &mut self.bytes);
+        // Beyond 4 GiB of one transcript no quotation is found any more.
+        if self.bytes.len() - start < self.options.min_bytes || u32::try_from(self.bytes.len()).is_err() {
+            self.bytes.truncate(start);
             return;
         }
-        let block = self.texts.len() as u32;
-        let (heads, postings) = (&mut self.heads, &mut self.postings);
-        self.winnow.each(&bytes, |hash, at| {
-            let older = heads.insert(hash, postings.len() as u32).unwrap_or(NONE);
-            postings.push(Posting { block, at: at as u32, older });
-        });
-        self.texts.push(Text { holder, bytes });
+        let (all, index, winnow) = (&self.bytes, &mut self.index, &self.winnow);
+        winnow.each(&all[start..], |hash, at| index.add(hash, start + at, |at| winnow.hash(&all[at..])));
+        self.texts.push(Text { holder, start });
+    }
+
+    /// The block that holds the byte at `at` of all texts.
+    fn block_at(&self, at: usize) -> usize {
+        self.texts.partition_point(|text| text.start <= at) - 1
+    }
+
+    fn text(&self, block: usize) -> &[u8] {
+        let end = self.texts.get(block + 1).map_or(self.bytes.len(), |next| next.start);
+        &self.bytes[self.texts[block].start..end]
     }
 
     /// The uses whose results the output `text` of `request` needs, in the order of the quotations' recency.
     pub fn needs(&self, request: u32, text: &str) -> Vec<u32> {
-        let output = collapse(text);
+        let mut output = Vec::with_capacity(text.len());
+        collapse(text, &mut output);
         let most_recent_first = |mut matches: Vec<Match>| {
             matches.sort_by_key(|m| (std::cmp::Reverse(m.block), m.from));
             matches
@@ -136,25 +150,31 @@ impl Quotations {
     fn matches(&self, output: &[u8], wanted: impl Fn(Holder) -> bool) -> Vec<Match> {
         let mut matches: Vec<Match> = Vec::new();
         self.winnow.each(output, |hash, at| {
-            let mut next = self.heads.get(&hash).copied().unwrap_or(NONE);
+            let gram = &output[at..at + self.winnow.gram()];
             let mut lookups = 0;
-            while next != NONE && lookups < MOST_LOOKUPS {
-                lookups += 1;
-                let posting = self.postings[next as usize];
-                next = posting.older;
-                if !wanted(self.texts[posting.block as usize].holder) {
+            for place in self.index.places(hash).take(LONGEST_WALK) {
+                if self.bytes.get(place..place + gram.len()) != Some(gram) {
                     continue;
                 }
-                let shift = i64::from(posting.at) - at as i64;
+                lookups += 1;
+                if lookups > MOST_LOOKUPS {
+                    return;
+                }
+                let block = self.block_at(place);
+                let text = &self.texts[block];
+                if !wanted(text.holder) {
+                    continue;
+                }
+                let within = place - text.start;
+                let shift = within as i64 - at as i64;
                 // A long copy meets many of its own fingerprints again: it is known already.
-                let known = |m: &&Match| m.block == posting.block && m.shift == shift && m.from <= at && at < m.to;
+                let known = |m: &&Match| m.block as usize == block && m.shift == shift && m.from <= at && at < m.to;
                 if matches.iter().rev().take(8).any(|m| known(&m)) {
                     return;
                 }
-                let block = &self.texts[posting.block as usize].bytes;
-                let (from, to) = stretch(block, posting.at as usize, output, at);
+                let (from, to) = stretch(self.text(block), within, output, at);
                 if at < to && self.qualifies(&output[from..to]) {
-                    matches.push(Match { block: posting.block, shift, from, to });
+                    matches.push(Match { block: block as u32, shift, from, to });
                     return;
                 }
             }
@@ -208,9 +228,8 @@ fn distinct(bytes: &[u8], least: usize) -> bool {
     least == 0
 }
 
-/// The text with every run of white space as one blank.
-fn collapse(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
+/// Appends the text with every run of white space as one blank.
+fn collapse(text: &str, out: &mut Vec<u8>) {
     let mut blank = false;
     for (i, word) in text.split(char::is_whitespace).enumerate() {
         blank |= i > 0;
@@ -225,7 +244,6 @@ fn collapse(text: &str) -> Vec<u8> {
     if blank {
         out.push(b' ');
     }
-    out
 }
 
 #[cfg(test)]

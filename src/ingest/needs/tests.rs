@@ -131,12 +131,18 @@ fn parameters_are_parameters() {
     assert!(quotations.needs(1, "-- result tex-").is_empty());
 }
 
+fn collapsed(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    collapse(text, &mut out);
+    out
+}
+
 /// The definition read aloud: every stretch against every block, most recent first.
 fn slow(blocks: &[(Option<u32>, u32, String)], request: u32, output: &str, options: NeedOptions) -> Vec<u32> {
-    let out = collapse(output);
+    let out = collapsed(output);
     let mut matches = Vec::new();
     for (index, (_, _, text)) in blocks.iter().enumerate() {
-        let block = collapse(text);
+        let block = collapsed(text);
         for at in 0..out.len() {
             for start in 0..block.len() {
                 if block[start] == out[at] && (start == 0 || at == 0 || block[start - 1] != out[at - 1]) {
