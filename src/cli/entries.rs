@@ -33,6 +33,10 @@ pub enum What {
 /// How much larger a compressed log is taken to be than its file: JSON of agents shrinks to an eighth or so.
 const COMPRESSED: u64 = 8;
 
+/// Memory that reading takes for each byte of a log of lines, and of one JSON document, as measured (docs/scale.md).
+const LINES: u64 = 2;
+const DOCUMENT: u64 = 4;
+
 impl Entry {
     /// Bytes on disk.
     fn size(&self) -> u64 {
@@ -43,11 +47,17 @@ impl Entry {
         }
     }
 
-    /// Bytes that it is likely to have when it is read. Names serve here because nothing but the number of files read at once follows.
-    pub fn size_in_memory(&self) -> u64 {
-        let packed = |ending: &std::ffi::OsStr| ["gz", "zst", "eval"].iter().any(|e| ending.eq_ignore_ascii_case(e));
-        let compressed = matches!(&self.what, What::File(path) if path.extension().is_some_and(packed));
-        self.size() * if compressed { COMPRESSED } else { 1 }
+    /// Bytes of its text, and bytes of memory that reading it is likely to take: a log of lines goes line by line, one JSON document is held
+    /// whole beside what is made of it. Names serve here because nothing but the number of files read at once follows from it.
+    pub fn sizes(&self) -> (u64, u64) {
+        let ending = match &self.what {
+            What::File(path) => path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default(),
+            _ => String::new(),
+        };
+        let plain = [".gz", ".zst"].iter().fold(ending.as_str(), |name, packed| name.strip_suffix(packed).unwrap_or(name));
+        let text = self.size() * if plain != ending || plain.ends_with(".eval") { COMPRESSED } else { 1 };
+        let lines = plain.ends_with(".jsonl") || plain.ends_with(".ndjson") || matches!(self.what, What::Events(_));
+        (text, text * if lines { LINES } else { DOCUMENT })
     }
 }
 

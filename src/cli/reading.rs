@@ -76,7 +76,7 @@ struct State {
     begin: usize,
     claim: usize,
     take: usize,
-    /// Bytes of the files that are being read.
+    /// Memory that the files take which are being read.
     bytes: u64,
     made: BTreeMap<usize, Made>,
     stop: bool,
@@ -118,14 +118,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Reading {
     /// Reads the files and gives what they hold, in their order, whatever the number of threads.
     ///
-    /// Files are begun as long as those that are being read have no more than twice the bytes of the largest, and no more than a few wait
+    /// Files are begun as long as those that are being read take no more than four times the bytes of the largest, and no more than a few wait
     /// for one before them.
     ///
     /// # Errors
     /// Those of `take`; a workload that was named is not valid.
     pub fn each(&self, entries: &[Entry], take: &mut dyn FnMut(Given) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        let sizes: Vec<u64> = entries.iter().map(Entry::size_in_memory).collect();
-        let most = 2 * sizes.iter().max().copied().unwrap_or(0);
+        let (texts, sizes): (Vec<u64>, Vec<u64>) = entries.iter().map(Entry::sizes).unzip();
+        let most = 4 * texts.iter().max().copied().unwrap_or(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(entries.len());
         let shared = Shared {
             state: Mutex::new(State { begin: 0, claim: 0, take: 0, bytes: 0, made: BTreeMap::new(), stop: false }),

@@ -153,8 +153,8 @@ fn needs(part: &mut Part, options: &Options) -> Vec<Vec<u32>> {
         for item in &mut call.input {
             let text = std::mem::take(&mut item.text);
             match item.kind {
-                Kind::Result(id) => quotations.add_result(id, i as u32, &text),
-                _ => quotations.add_own(&text),
+                Kind::Result(id) => quotations.add_result(id, i as u32, text),
+                _ => quotations.add_own(text),
             }
         }
         let mut found: Vec<u32> = Vec::new();
@@ -168,7 +168,7 @@ fn needs(part: &mut Part, options: &Options) -> Vec<Vec<u32>> {
         found.sort_unstable();
         all.push(found);
         for item in &mut call.output {
-            quotations.add_own(&std::mem::take(&mut item.text));
+            quotations.add_own(std::mem::take(&mut item.text));
         }
     }
     all

@@ -32,8 +32,10 @@ enum Holder {
 
 struct Text {
     holder: Holder,
-    /// Where it starts among all texts.
+    /// Where it starts among all texts, as if they stood one after the other.
     start: usize,
+    /// Collapsed.
+    bytes: Vec<u8>,
 }
 
 /// A stretch of the output that stands in an earlier block.
@@ -50,9 +52,9 @@ struct Match {
 pub struct Quotations {
     options: NeedOptions,
     winnow: Winnow,
-    /// The collapsed texts, one after the other.
-    bytes: Vec<u8>,
     texts: Vec<Text>,
+    /// Bytes of all texts.
+    bytes: usize,
     index: Index,
 }
 
@@ -67,46 +69,36 @@ impl Quotations {
         let options = NeedOptions { min_bytes: options.min_bytes.max(8), ..options };
         let winnow = Winnow::new(options.min_bytes);
         let index = Index::with_room(bytes / winnow.spacing());
-        Self { winnow, options, bytes: Vec::with_capacity(bytes), texts: Vec::new(), index }
+        Self { winnow, options, bytes: 0, texts: Vec::new(), index }
     }
 
     /// Adds text of the user or the agent.
-    pub fn add_own(&mut self, text: &str) {
-        self.add(Holder::Own, text);
+    pub fn add_own(&mut self, text: impl Into<String>) {
+        self.add(Holder::Own, text.into());
     }
 
     /// Adds the result of use `id`, which `request` sends for the first time.
-    pub fn add_result(&mut self, id: u32, request: u32, text: &str) {
-        self.add(Holder::Result { id, request }, text);
+    pub fn add_result(&mut self, id: u32, request: u32, text: impl Into<String>) {
+        self.add(Holder::Result { id, request }, text.into());
     }
 
-    fn add(&mut self, holder: Holder, text: &str) {
-        let start = self.bytes.len();
-        collapse(text, &mut self.bytes);
+    fn add(&mut self, holder: Holder, text: String) {
+        let bytes = collapse(text);
+        let (start, end) = (self.bytes, self.bytes + bytes.len());
         // Beyond 4 GiB of one transcript no quotation is found any more.
-        if self.bytes.len() - start < self.options.min_bytes || u32::try_from(self.bytes.len()).is_err() {
-            self.bytes.truncate(start);
+        if bytes.len() < self.options.min_bytes || u32::try_from(end).is_err() {
             return;
         }
-        let (all, index, winnow) = (&self.bytes, &mut self.index, &self.winnow);
-        winnow.each(&all[start..], |hash, at| index.add(hash, start + at, |at| winnow.hash(&all[at..])));
-        self.texts.push(Text { holder, start });
-    }
-
-    /// The block that holds the byte at `at` of all texts.
-    fn block_at(&self, at: usize) -> usize {
-        self.texts.partition_point(|text| text.start <= at) - 1
-    }
-
-    fn text(&self, block: usize) -> &[u8] {
-        let end = self.texts.get(block + 1).map_or(self.bytes.len(), |next| next.start);
-        &self.bytes[self.texts[block].start..end]
+        self.texts.push(Text { holder, start, bytes });
+        self.bytes = end;
+        let (texts, index, winnow) = (&self.texts, &mut self.index, &self.winnow);
+        let hash_of = |at: usize| winnow.hash(from(texts, at).1);
+        winnow.each(&texts[texts.len() - 1].bytes, |hash, at| index.add(hash, start + at, hash_of));
     }
 
     /// The uses whose results the output `text` of `request` needs, in the order of the quotations' recency.
     pub fn needs(&self, request: u32, text: &str) -> Vec<u32> {
-        let mut output = Vec::with_capacity(text.len());
-        collapse(text, &mut output);
+        let output = collapse(text.to_owned());
         let most_recent_first = |mut matches: Vec<Match>| {
             matches.sort_by_key(|m| (std::cmp::Reverse(m.block), m.from));
             matches
@@ -153,14 +145,14 @@ impl Quotations {
             let gram = &output[at..at + self.winnow.gram()];
             let mut lookups = 0;
             for place in self.index.places(hash).take(LONGEST_WALK) {
-                if self.bytes.get(place..place + gram.len()) != Some(gram) {
+                let (block, rest) = from(&self.texts, place);
+                if !rest.starts_with(gram) {
                     continue;
                 }
                 lookups += 1;
                 if lookups > MOST_LOOKUPS {
                     return;
                 }
-                let block = self.block_at(place);
                 let text = &self.texts[block];
                 if !wanted(text.holder) {
                     continue;
@@ -172,7 +164,7 @@ impl Quotations {
                 if matches.iter().rev().take(8).any(|m| known(&m)) {
                     return;
                 }
-                let (from, to) = stretch(self.text(block), within, output, at);
+                let (from, to) = stretch(&text.bytes, within, output, at);
                 if at < to && self.qualifies(&output[from..to]) {
                     matches.push(Match { block: block as u32, shift, from, to });
                     return;
@@ -228,22 +220,44 @@ fn distinct(bytes: &[u8], least: usize) -> bool {
     least == 0
 }
 
-/// Appends the text with every run of white space as one blank.
-fn collapse(text: &str, out: &mut Vec<u8>) {
+/// The block that holds the byte at `at` of all texts, and its bytes from there on.
+fn from(texts: &[Text], at: usize) -> (usize, &[u8]) {
+    let block = texts.partition_point(|text| text.start <= at) - 1;
+    (block, &texts[block].bytes[at - texts[block].start..])
+}
+
+/// The text with every run of white space as one blank, in the memory that it has.
+fn collapse(text: String) -> Vec<u8> {
+    let mut bytes = text.into_bytes();
+    let (mut read, mut write) = (0, 0);
     let mut blank = false;
-    for (i, word) in text.split(char::is_whitespace).enumerate() {
-        blank |= i > 0;
-        if word.is_empty() {
-            continue;
+    while read < bytes.len() {
+        let width = match bytes[read] {
+            0xf0.. => 4,
+            0xe0.. => 3,
+            0xc0.. => 2,
+            _ => 1,
+        };
+        let white = match bytes[read] {
+            byte @ 0..128 => char::from(byte).is_whitespace(),
+            // No other character of white space begins otherwise.
+            0xc2 | 0xe1..=0xe3 => {
+                std::str::from_utf8(&bytes[read..read + width]).is_ok_and(|character| character.chars().all(char::is_whitespace))
+            }
+            _ => false,
+        };
+        if !white {
+            bytes.copy_within(read..read + width, write);
+            write += width;
+        } else if !blank {
+            bytes[write] = b' ';
+            write += 1;
         }
-        if std::mem::take(&mut blank) {
-            out.push(b' ');
-        }
-        out.extend_from_slice(word.as_bytes());
+        blank = white;
+        read += width;
     }
-    if blank {
-        out.push(b' ');
-    }
+    bytes.truncate(write);
+    bytes
 }
 
 #[cfg(test)]

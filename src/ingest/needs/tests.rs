@@ -132,9 +132,20 @@ fn parameters_are_parameters() {
 }
 
 fn collapsed(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    collapse(text, &mut out);
-    out
+    let blank = |text: &str| if text.is_empty() { String::new() } else { " ".to_owned() };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (start, end) = (text.len() - text.trim_start().len(), text.trim_end().len());
+    let tail = if words.is_empty() { String::new() } else { blank(&text[end..]) };
+    (blank(&text[..start]) + &words.join(" ") + &tail).into_bytes()
+}
+
+#[test]
+fn white_space_of_every_kind_becomes_one_blank() {
+    let whites: String = (0..=0x10_ffff).filter_map(char::from_u32).filter(|c| c.is_whitespace()).collect();
+    let texts = ["", " ", "a", " a", "a ", "a  b\n\tc", "\u{2c0}\u{1680}é\u{3000}\u{3001}🗄\u{85}x", &format!("{whites}a{whites}b{whites}")];
+    for text in texts {
+        assert_eq!(collapse(text.to_owned()), collapsed(text), "{text:?}");
+    }
 }
 
 /// The definition read aloud: every stretch against every block, most recent first.
