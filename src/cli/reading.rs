@@ -46,6 +46,9 @@ pub struct Given {
     pub last: bool,
 }
 
+/// Memory that is used for several files at once however small the largest is.
+const SMALL: u64 = 32 << 20;
+
 /// How files are read.
 pub struct Reading {
     /// How logs are read.
@@ -72,10 +75,12 @@ enum Made {
 
 /// Where the workers are.
 struct State {
-    /// The next file to begin, to be compared with the others, and to be taken in.
+    /// The next file to begin, and the next to be taken in.
     begin: usize,
-    claim: usize,
     take: usize,
+    /// Files that wait to be compared with those before them, and files that were.
+    parsed: BTreeMap<usize, ParsedFile>,
+    claimed: BTreeMap<usize, ParsedFile>,
     /// Memory that the files take which are being read.
     bytes: u64,
     made: BTreeMap<usize, Made>,
@@ -85,7 +90,6 @@ struct State {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    ingest: Mutex<Ingest>,
 }
 
 impl Shared {
@@ -125,13 +129,22 @@ impl Reading {
     /// Those of `take`; a workload that was named is not valid.
     pub fn each(&self, entries: &[Entry], take: &mut dyn FnMut(Given) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let (texts, sizes): (Vec<u64>, Vec<u64>) = entries.iter().map(Entry::sizes).unzip();
-        let most = 4 * texts.iter().max().copied().unwrap_or(0);
+        let most = (4 * texts.iter().max().copied().unwrap_or(0)).max(SMALL);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(entries.len());
         let shared = Shared {
-            state: Mutex::new(State { begin: 0, claim: 0, take: 0, bytes: 0, made: BTreeMap::new(), stop: false }),
+            state: Mutex::new(State {
+                begin: 0,
+                take: 0,
+                parsed: BTreeMap::new(),
+                claimed: BTreeMap::new(),
+                made: BTreeMap::new(),
+                bytes: 0,
+                stop: false,
+            }),
             changed: Condvar::new(),
-            ingest: Mutex::new(Ingest::new(self.options.clone())),
         };
+        // What outlives a file is made on this thread alone: among the texts of another it would keep their memory from being given back.
+        let mut ingest = Ingest::new(self.options.clone());
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
@@ -140,12 +153,31 @@ impl Reading {
                 });
             }
             let _alarm = Alarm(&shared);
-            let all = entries.iter().enumerate().try_for_each(|(i, entry)| {
-                let Some(made) = shared.wait(|state| state.made.contains_key(&i)).made.remove(&i) else { return Ok(()) };
-                give(made, entry, &shared.ingest, take)?;
+            let mut claim = 0;
+            let mut all = Ok(());
+            for (i, entry) in entries.iter().enumerate() {
+                let made = loop {
+                    let mut state = shared.wait(|state| state.made.contains_key(&i) || state.parsed.contains_key(&claim));
+                    if state.stop {
+                        return Ok(());
+                    }
+                    if let Some(made) = state.made.remove(&i) {
+                        // One that is no log is not compared.
+                        claim = claim.max(i + 1);
+                        break made;
+                    }
+                    let Some(mut file) = state.parsed.remove(&claim) else { continue };
+                    drop(state);
+                    ingest.claim(&mut file);
+                    shared.change(|state| _ = state.claimed.insert(claim, file));
+                    claim += 1;
+                };
+                all = give(made, entry, &mut ingest, take);
+                if all.is_err() {
+                    break;
+                }
                 shared.change(|state| state.take = i + 1);
-                Ok(())
-            });
+            }
             shared.change(|state| state.stop = true);
             all
         })
@@ -164,20 +196,14 @@ impl Reading {
             state.begin += 1;
             state.bytes += sizes[i];
             drop(state);
-            let parsed = self.parse(&entries[i]);
-            if shared.wait(|state| state.claim == i).stop {
-                return;
-            }
-            let made = match parsed {
-                Parsed::Log(mut file, hash, unreadable) => {
-                    lock(&shared.ingest).claim(&mut file);
-                    shared.change(|state| state.claim += 1);
+            let made = match self.parse(&entries[i]) {
+                Parsed::Log(file, hash, unreadable) => {
+                    shared.change(|state| _ = state.parsed.insert(i, file));
+                    let claimed = shared.wait(|state| state.claimed.contains_key(&i)).claimed.remove(&i);
+                    let Some(file) = claimed else { return };
                     Made::Log(Box::new(file.made(&self.options)), hash, unreadable)
                 }
-                other => {
-                    shared.change(|state| state.claim += 1);
-                    Made::Other(other)
-                }
+                other => Made::Other(other),
             };
             shared.change(|state| {
                 state.bytes -= sizes[i];
@@ -237,8 +263,7 @@ impl Reading {
 }
 
 /// Takes one file in and gives what came of it.
-fn give(made: Made, entry: &Entry, ingest: &Mutex<Ingest>, take: &mut dyn FnMut(Given) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let mut ingest = lock(ingest);
+fn give(made: Made, entry: &Entry, ingest: &mut Ingest, take: &mut dyn FnMut(Given) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut input = None;
     match made {
         Made::Log(file, hash, unreadable) => {
@@ -261,9 +286,7 @@ fn give(made: Made, entry: &Entry, ingest: &Mutex<Ingest>, take: &mut dyn FnMut(
         }
         Made::Other(Parsed::Log(..)) => {}
     }
-    let ingested = ingest.take();
-    drop(ingest);
-    take(Given { source: entry.source, ingested, input, last: true })
+    take(Given { source: entry.source, ingested: ingest.take(), input, last: true })
 }
 
 /// A workload by its path or shipped name. Of a folder only what is a workload counts; a named file has to be one.
