@@ -29,16 +29,18 @@ fn number(name: &str) -> Option<u64> {
     name.split('-').next()?.parse().ok()
 }
 
-/// Files one after the other, a line end between them.
+/// Files one after the other, a line end between them. One that cannot be read is passed over and named afterwards.
 pub struct Joined<'p> {
     rest: std::slice::Iter<'p, PathBuf>,
-    open: Option<File>,
+    open: Option<(&'p PathBuf, File)>,
+    /// Files that could not be read, or not to their end, and why.
+    pub unreadable: Vec<(&'p PathBuf, io::Error)>,
 }
 
 impl<'p> Joined<'p> {
     /// Nothing is opened yet.
     pub fn new(paths: &'p [PathBuf]) -> Self {
-        Self { rest: paths.iter(), open: None }
+        Self { rest: paths.iter(), open: None, unreadable: Vec::new() }
     }
 }
 
@@ -47,18 +49,27 @@ impl Read for Joined<'_> {
         if out.is_empty() {
             return Ok(0);
         }
-        if let Some(file) = &mut self.open {
-            let n = file.read(out)?;
-            if n > 0 {
-                return Ok(n);
+        if let Some((path, file)) = &mut self.open {
+            match file.read(out) {
+                Ok(n @ 1..) => return Ok(n),
+                Ok(0) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+                Err(error) => self.unreadable.push((path, error)),
             }
             self.open = None;
             out[0] = b'\n';
             return Ok(1);
         }
-        let Some(next) = self.rest.next() else { return Ok(0) };
-        self.open = Some(File::open(next)?);
-        self.read(out)
+        for path in self.rest.by_ref() {
+            match File::open(path) {
+                Ok(file) => {
+                    self.open = Some((path, file));
+                    return self.read(out);
+                }
+                Err(error) => self.unreadable.push((path, error)),
+            }
+        }
+        Ok(0)
     }
 }
 

@@ -15,7 +15,7 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
 use super::output::{self, OutputSet, Target};
-use super::source::SourceArgs;
+use super::source::{Filter, SourceArgs};
 
 const OUTPUT: &str = "Output";
 
@@ -53,15 +53,25 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
     if args.scrub {
         return scrubbed(args);
     }
-    let mut sources = args.source.load()?;
-    if args.hash_names {
-        sources.documents.iter_mut().for_each(ingest::hash_tool_names);
-    }
-    let lines = |out: &mut dyn Write| sources.documents.iter().try_for_each(|doc| writeln!(out, "{}", to_line(doc)));
-    write(&args.out, &lines)?;
-    let requests: usize = sources.documents.iter().map(|d| d.requests.len()).sum();
-    eprintln!("{} transcripts, {requests} requests -> {}", sources.documents.len(), args.out.display());
-    let strict = args.strict && sources.lost_something;
+    let (mut transcripts, mut requests) = (0, 0);
+    let mut lost_something = false;
+    write(&args.out, |out| {
+        // Each transcript is written as it comes: the logs may be larger than memory.
+        let read = args.source.each(&Filter::default(), false, &mut |passed| {
+            for (mut document, _) in passed.documents {
+                if args.hash_names {
+                    ingest::hash_tool_names(&mut document);
+                }
+                (transcripts, requests) = (transcripts + 1, requests + document.requests.len());
+                writeln!(out, "{}", to_line(&document)).with_context(|| cannot(&args.out))?;
+            }
+            Ok(())
+        })?;
+        lost_something = read.lost_something;
+        Ok(())
+    })?;
+    eprintln!("{transcripts} transcripts, {requests} requests -> {}", args.out.display());
+    let strict = args.strict && lost_something;
     if strict {
         eprintln!("something was skipped, and --strict is set");
     }
@@ -69,33 +79,33 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn cannot(path: &Path) -> String {
-    format!("{}: cannot be written", path.display())
+    if path == Path::new("-") { "standard output".to_owned() } else { format!("{}: cannot be written", path.display()) }
 }
 
 /// Writes what `lines` writes, compressed where the name says so.
-fn write(out: &Path, lines: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+fn write(out: &Path, lines: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
     match output::target(out)? {
-        Target::Stdout => all(lines, io::BufWriter::new(io::stdout().lock())).context("standard output"),
-        Target::Special(path) => all(lines, output::open_special(&path)?).with_context(|| cannot(&path)),
+        Target::Stdout => all(out, lines, io::BufWriter::new(io::stdout().lock())),
+        Target::Special(path) => all(&path, lines, output::open_special(&path)?),
         Target::File(path) => {
             let (folder, name) = output::split(&path)?;
             let mut set = OutputSet::new(&folder)?;
             let file = set.create(&name)?;
             if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz")) {
                 let mut packed = GzEncoder::new(file, Compression::default());
-                let written = all(lines, &mut packed).and_then(|()| packed.finish()?.flush());
-                written.with_context(|| cannot(&path))?;
+                all(&path, lines, &mut packed)?;
+                packed.finish().and_then(|mut file| file.flush()).with_context(|| cannot(&path))?;
             } else {
-                all(lines, file).with_context(|| cannot(&path))?;
+                all(&path, lines, file)?;
             }
             set.commit()
         }
     }
 }
 
-fn all(lines: &dyn Fn(&mut dyn Write) -> io::Result<()>, mut out: impl Write) -> io::Result<()> {
+fn all(path: &Path, lines: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>, mut out: impl Write) -> anyhow::Result<()> {
     lines(&mut out)?;
-    out.flush()
+    out.flush().with_context(|| cannot(path))
 }
 
 /// The log itself with its words replaced, and how it reads compared with the original.
@@ -120,7 +130,7 @@ fn scrubbed(args: &ImportArgs) -> anyhow::Result<ExitCode> {
         None => Sha256::digest(&log),
     };
     let new = scrub(&log, seed.into());
-    write(&args.out, &|out| out.write_all(&new))?;
+    write(&args.out, |out| out.write_all(&new).with_context(|| cannot(&args.out)))?;
     let read = |log: &[u8]| Ingest::new(args.source.log.options()).read("-", log);
     let (old, new) = (read(&log), read(&new));
     eprintln!("{} bytes scrubbed -> {}", log.len(), args.out.display());

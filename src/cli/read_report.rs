@@ -12,44 +12,84 @@ const SKIPS: usize = 5;
 /// Width of the first column.
 const NAME: usize = 32;
 
-/// The reports as a table: a line a file, or a line a format where there are many files, and below it whatever was skipped.
-pub fn table(reports: &[FileReport]) -> String {
-    let mut out = String::new();
-    let (read, failed): (Vec<_>, Vec<_>) = reports.iter().partition(|r| r.error.is_none());
-    if !read.is_empty() {
-        let mut lines: Vec<(String, Counts)> = Vec::new();
-        if read.len() <= LINES {
-            lines.extend(read.iter().map(|r| (tail(&r.name), Counts::of(r))));
-        } else {
-            let mut formats: BTreeMap<&str, (usize, Counts)> = BTreeMap::new();
-            for report in &read {
-                let (files, counts) = formats.entry(report.format.unwrap_or("?")).or_default();
-                *files += 1;
-                counts.add(&Counts::of(report));
+/// Most lines on trouble.
+const TROUBLES: usize = 4 * LINES;
+
+/// The reports so far, in little room however many there are.
+#[derive(Default)]
+pub struct ReadReport {
+    /// Files that were read, the first of them with their lines and all there is to know of them.
+    read: usize,
+    lines: Vec<(String, Counts)>,
+    known: Vec<String>,
+    formats: BTreeMap<&'static str, (usize, Counts)>,
+    /// What was lost, and how many lines on it there would be.
+    lost: Vec<String>,
+    losses: usize,
+    /// Files that were not read.
+    failed: Vec<String>,
+    failures: usize,
+}
+
+impl ReadReport {
+    /// Adds the report on one file.
+    pub fn add(&mut self, report: &FileReport) {
+        if let Some(error) = &report.error {
+            self.failures += 1;
+            if self.failed.len() < TROUBLES {
+                self.failed.push(format!("{}: {error}", report.name));
             }
-            lines.extend(formats.into_iter().map(|(format, (files, counts))| (format!("{files} files of {format}"), counts)));
+            return;
         }
-        let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(4);
-        let head = ["requests", "usage", "uses", "needs", "skipped"];
-        let _ = writeln!(out, "{:width$}  {:>8} {:>7} {:>7} {:>7} {:>7}", "file", head[0], head[1], head[2], head[3], head[4]);
-        for (name, c) in lines {
-            let cells = [c.requests, c.usage, c.uses, c.needs, c.skipped];
-            let _ = writeln!(out, "{name:width$}  {:>8} {:>7} {:>7} {:>7} {:>7}", cells[0], cells[1], cells[2], cells[3], cells[4]);
+        self.read += 1;
+        let counts = Counts::of(report);
+        if self.read <= LINES {
+            self.lines.push((tail(&report.name), counts));
+            self.known.extend(trouble(report, true));
         }
+        let (files, sum) = self.formats.entry(report.format.unwrap_or("?")).or_default();
+        *files += 1;
+        sum.add(&counts);
+        let lost = trouble(report, false);
+        self.losses += lost.len();
+        self.lost.extend(lost.into_iter().take(TROUBLES - self.lost.len()));
     }
-    let mut troubles: Vec<String> = Vec::new();
-    for report in &read {
-        troubles.extend(trouble(report, read.len() <= LINES));
+
+    /// Files there are reports on.
+    pub fn files(&self) -> usize {
+        self.read + self.failures
     }
-    troubles.extend(failed.iter().map(|r| format!("{}: {}", r.name, r.error.as_deref().unwrap_or_default())));
-    let more = troubles.len().saturating_sub(4 * LINES);
-    for text in troubles.iter().take(4 * LINES) {
-        let _ = writeln!(out, "{text}");
+
+    /// The first file that was not read, and why.
+    pub fn first_failure(&self) -> Option<&str> {
+        self.failed.first().map(String::as_str)
     }
-    if more > 0 {
-        let _ = writeln!(out, "and {more} more files or records with trouble");
+
+    /// The reports as a table: a line a file, or a line a format where there are many files, and below it whatever was skipped.
+    pub fn table(&self) -> String {
+        let mut out = String::new();
+        let few = self.read <= LINES;
+        if self.read > 0 {
+            let by_format = || self.formats.iter().map(|(format, (files, counts))| (format!("{files} files of {format}"), *counts));
+            let lines: Vec<(String, Counts)> = if few { self.lines.clone() } else { by_format().collect() };
+            let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(4);
+            let head = ["requests", "usage", "uses", "needs", "skipped"];
+            let _ = writeln!(out, "{:width$}  {:>8} {:>7} {:>7} {:>7} {:>7}", "file", head[0], head[1], head[2], head[3], head[4]);
+            for (name, c) in lines {
+                let cells = [c.requests, c.usage, c.uses, c.needs, c.skipped];
+                let _ = writeln!(out, "{name:width$}  {:>8} {:>7} {:>7} {:>7} {:>7}", cells[0], cells[1], cells[2], cells[3], cells[4]);
+            }
+        }
+        let (troubles, all) = if few { (&self.known, self.known.len()) } else { (&self.lost, self.losses) };
+        for text in troubles.iter().chain(&self.failed).take(TROUBLES) {
+            let _ = writeln!(out, "{text}");
+        }
+        let more = (all + self.failures).saturating_sub(TROUBLES);
+        if more > 0 {
+            let _ = writeln!(out, "and {more} more files or records with trouble");
+        }
+        out
     }
-    out
 }
 
 /// What a reader has to know of one file besides its line; of many files only what was lost.
@@ -68,7 +108,7 @@ fn trouble(report: &FileReport, all: bool) -> Vec<String> {
     out
 }
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Counts {
     requests: u64,
     usage: u64,
@@ -100,6 +140,13 @@ fn tail(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn table(reports: &[FileReport]) -> String {
+        let mut all = ReadReport::default();
+        reports.iter().for_each(|report| all.add(report));
+        assert_eq!(all.files(), reports.len());
+        all.table()
+    }
 
     fn report(i: u64, skipped: u64) -> FileReport {
         FileReport {

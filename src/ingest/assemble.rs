@@ -10,6 +10,7 @@ use super::natural::Natural;
 use super::needs::Quotations;
 use super::normal::{Call, Held, Item, Kind, Part, hash, short};
 use super::options::default_refetch;
+use super::seen::Seen;
 use super::sizes::{SizeReport, size};
 use super::{AgentFilter, FileReport, HeldOut, Options, natural};
 use crate::policy::Assume;
@@ -49,7 +50,7 @@ pub fn document(
         ));
     }
     let seen = natural::natural(&part.calls, u64::from(base));
-    let mut needs = if options.needs.find { needs(&part, options) } else { vec![Vec::new(); part.calls.len()] };
+    let mut needs = if options.needs.find { needs(&mut part, options) } else { vec![Vec::new(); part.calls.len()] };
     // Without needs nothing can stand for a re-fetch that is left out.
     let looks = plan.as_ref().filter(|_| options.needs.find);
     let refetches = looks.map(|plan| clearing::find(&part, &plan.sets)).unwrap_or_default();
@@ -143,15 +144,17 @@ fn tools(part: &Part, options: &Options) -> BTreeMap<String, ToolDoc> {
     part.uses.iter().map(|name| (name.clone(), ToolDoc::new(class(name)))).collect()
 }
 
-/// The needs of every call as indices of uses.
-fn needs(part: &Part, options: &Options) -> Vec<Vec<u32>> {
-    let mut quotations = Quotations::new(options.needs);
+/// The needs of every call as indices of uses. Every text goes once it was looked at, as nothing else needs it.
+fn needs(part: &mut Part, options: &Options) -> Vec<Vec<u32>> {
+    let bytes = part.calls.iter().flat_map(|call| call.input.iter().chain(&call.output)).map(|item| item.text.len()).sum();
+    let mut quotations = Quotations::with_room(options.needs, bytes);
     let mut all = Vec::with_capacity(part.calls.len());
-    for (i, call) in part.calls.iter().enumerate() {
-        for item in &call.input {
+    for (i, call) in part.calls.iter_mut().enumerate() {
+        for item in &mut call.input {
+            let text = std::mem::take(&mut item.text);
             match item.kind {
-                Kind::Result(id) => quotations.add_result(id, i as u32, &item.text),
-                _ => quotations.add_own(&item.text),
+                Kind::Result(id) => quotations.add_result(id, i as u32, text),
+                _ => quotations.add_own(text),
             }
         }
         let mut found: Vec<u32> = Vec::new();
@@ -164,8 +167,8 @@ fn needs(part: &Part, options: &Options) -> Vec<Vec<u32>> {
         }
         found.sort_unstable();
         all.push(found);
-        for item in &call.output {
-            quotations.add_own(&item.text);
+        for item in &mut call.output {
+            quotations.add_own(std::mem::take(&mut item.text));
         }
     }
     all
@@ -350,7 +353,7 @@ pub fn note_cache(report: &mut FileReport) {
 
 /// Says what of the sizes of a whole file a reader of the figures should know.
 pub fn note_sizes(report: &mut FileReport) {
-    report.sizes.held_out = HeldOut::of(&report.sizes.parts, report.sizes.input_bytes_per_token);
+    report.sizes.held_out = HeldOut::of(&std::mem::take(&mut report.sizes.parts), report.sizes.input_bytes_per_token);
     let sizes = &report.sizes;
     let mut notes = Vec::new();
     if sizes.impossible_steps > 0 {
@@ -377,7 +380,7 @@ pub fn note_sizes(report: &mut FileReport) {
 }
 
 /// Marks calls that `seen` holds already and remembers the others.
-pub fn mark_repeated(calls: &mut [Call], seen: &mut HashSet<u128>) {
+pub fn mark_repeated(calls: &mut [Call], seen: &mut Seen) {
     for call in calls {
         call.repeated = call.key.is_some_and(|k| !seen.insert(k));
     }

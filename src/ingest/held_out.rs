@@ -182,19 +182,6 @@ impl HeldOut {
         }
     }
 
-    /// The errors of several sessions together.
-    pub fn pooled<'e>(all: impl IntoIterator<Item = &'e Self>) -> Self {
-        let mut pool = Self::default();
-        for one in all {
-            pool.of_prompt.extend(&one.of_prompt);
-            pool.of_growth.extend(&one.of_growth);
-            pool.cumulative.extend(&one.cumulative);
-            pool.of_result.extend(&one.of_result);
-        }
-        pool.sort();
-        pool
-    }
-
     /// Steps that were predicted.
     pub fn steps(&self) -> usize {
         self.of_prompt.len()

@@ -32,12 +32,13 @@ mod readers;
 mod records;
 mod repair;
 mod report;
+mod seen;
 mod sizes;
 mod spread;
 mod time;
 mod weigh;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 
 pub use clearing::{AskedEdit, ClearingReport, ObservedRequest, RecordedClearing, SizedUnder};
@@ -51,11 +52,12 @@ pub use report::{CauseCount, FileReport, Skipped};
 pub use sizes::SizeReport;
 pub use time::{Instant, parse as parse_timestamp};
 
-use crate::trace::{Document, ToolDoc};
+use crate::trace::{Document, ToolDoc, to_line};
 use input::Input;
 use readers::{Format, Head, Parsed};
+use seen::Seen;
 
-/// Everything that was read.
+/// What was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ingested {
     /// Transcripts, file by file in the order read, ids unique.
@@ -84,36 +86,75 @@ pub fn format_of(start: &[u8]) -> Option<&'static str> {
 
 /// A file that was parsed and not yet compared with the others.
 ///
-/// [`Ingest::parse`] needs nothing but the file, so files can be parsed on many threads and committed in order.
+/// An import has four stages. [`Ingest::parse`] and [`ParsedFile::made`] need nothing but the file, take nearly all the time and can
+/// run on many threads; [`Ingest::claim`] and [`Ingest::keep`] are short and go file by file in order. [`Ingest::commit`] is the last three.
 pub struct ParsedFile {
     report: FileReport,
     format: Option<&'static dyn Format>,
     parsed: Parsed,
 }
 
+/// A file whose transcripts are made and do not have their final ids yet.
+pub struct MadeFile {
+    report: FileReport,
+    made: Vec<Made>,
+    /// Whether the file holds no history at all.
+    nothing: bool,
+}
+
+struct Made {
+    document: Document,
+    /// Hash of the document.
+    hash: u128,
+    start: Option<i64>,
+    recorded: Option<RecordedClearing>,
+    /// Whether it is a transcript of a trace file, of which a second copy does not count.
+    same_is_one: bool,
+}
+
+impl ParsedFile {
+    /// Whether its format is known.
+    pub fn is_log(&self) -> bool {
+        self.format.is_some()
+    }
+
+    /// Sizes, needs, documents. The texts of the log are gone after it.
+    pub fn made(self, options: &Options) -> MadeFile {
+        let Self { mut report, format, parsed } = self;
+        let nothing = parsed.parts.is_empty() && parsed.documents.is_empty();
+        let finished = |document: Document, start, recorded, same_is_one| {
+            let hash = normal::hash(&[&to_line(&document)]);
+            Made { document, hash, start, recorded, same_is_one }
+        };
+        let mut made: Vec<Made> = parsed.documents.into_iter().map(|doc| finished(doc, None, None, true)).collect();
+        if let Some(format) = format {
+            for part in parsed.parts {
+                let start = assemble::start(&part.calls);
+                let document = assemble::document(part, format.name(), format.assumed_base(), options, &mut report);
+                made.extend(document.map(|(doc, recorded)| finished(doc, start, recorded, false)));
+            }
+        }
+        report.clearing.notes().into_iter().for_each(|note| report.note(note));
+        assemble::note_sizes(&mut report);
+        assemble::note_cache(&mut report);
+        MadeFile { report, made, nothing }
+    }
+}
+
 /// An import in progress: files go in one by one, in an order that decides which of two copies of a record counts.
 pub struct Ingest {
     options: Options,
-    seen: HashSet<u128>,
-    documents: Vec<Document>,
-    starts: Vec<Option<i64>>,
-    recorded_clearing: Vec<Option<RecordedClearing>>,
-    by_id: HashMap<String, usize>,
-    reports: Vec<FileReport>,
+    seen: Seen,
+    /// Hash of the document of each id.
+    by_id: HashMap<String, u128>,
+    /// What was read and not yet taken.
+    ingested: Ingested,
 }
 
 impl Ingest {
     /// An import of nothing yet.
     pub fn new(options: Options) -> Self {
-        Self {
-            options,
-            seen: HashSet::new(),
-            documents: Vec::new(),
-            starts: Vec::new(),
-            recorded_clearing: Vec::new(),
-            by_id: HashMap::new(),
-            reports: Vec::new(),
-        }
+        Self { options, seen: Seen::default(), by_id: HashMap::new(), ingested: Ingested::default() }
     }
 
     /// Reads one file whole. `name` is only repeated in the report; the format is told by the content.
@@ -147,7 +188,7 @@ impl Ingest {
     /// Notes a file that could not be opened.
     pub fn unreadable(&mut self, name: &str, error: &str) -> FileReport {
         let report = FileReport::failed(name, format!("cannot be read: {error}"));
-        self.reports.push(report.clone());
+        self.ingested.reports.push(report.clone());
         report
     }
 
@@ -167,31 +208,30 @@ impl Ingest {
     }
 
     /// The rest of [`Ingest::read`]: duplicates across files, sizes, needs, documents.
-    pub fn commit(&mut self, file: ParsedFile) -> FileReport {
-        let ParsedFile { mut report, format, parsed } = file;
-        let before = self.documents.len();
-        let mut nothing = parsed.parts.is_empty() && parsed.documents.is_empty();
-        for doc in parsed.documents {
-            if self.push(doc, None, None, true) {
-                report.transcripts += 1;
-            } else {
-                report.duplicates += 1;
-            }
+    pub fn commit(&mut self, mut file: ParsedFile) -> FileReport {
+        self.claim(&mut file);
+        let made = file.made(&self.options);
+        self.keep(made)
+    }
+
+    /// Marks the calls that an earlier file holds, and remembers the others: of two copies the first that is claimed counts.
+    pub fn claim(&mut self, file: &mut ParsedFile) {
+        for part in &mut file.parsed.parts {
+            assemble::mark_repeated(&mut part.calls, &mut self.seen);
         }
-        if let Some(format) = format {
-            for mut part in parsed.parts {
-                assemble::mark_repeated(&mut part.calls, &mut self.seen);
-                let start = assemble::start(&part.calls);
-                let made = assemble::document(part, format.name(), format.assumed_base(), &self.options, &mut report);
-                if let Some((doc, recorded)) = made {
-                    self.push(doc, start, recorded, false);
-                }
-            }
+    }
+
+    /// Takes the transcripts of a file in, under ids of their own.
+    pub fn keep(&mut self, file: MadeFile) -> FileReport {
+        let MadeFile { mut report, made, mut nothing } = file;
+        let before = self.ingested.documents.len();
+        for one in made {
+            let same_is_one = one.same_is_one;
+            let kept = self.push(one);
+            report.transcripts += u64::from(same_is_one && kept);
+            report.duplicates += u64::from(same_is_one && !kept);
         }
-        report.clearing.notes().into_iter().for_each(|note| report.note(note));
-        assemble::note_sizes(&mut report);
-        assemble::note_cache(&mut report);
-        if report.error.is_none() && self.documents.len() == before {
+        if report.error.is_none() && self.ingested.documents.len() == before {
             nothing |= report.requests == 0 && report.duplicates == 0;
             report.note(match (nothing, report.requests) {
                 (true, _) => "no model call is in the file, so no transcript was made",
@@ -200,49 +240,50 @@ impl Ingest {
                 (false, _) => "the filter on agents leaves no transcript",
             });
         }
-        self.reports.push(report.clone());
+        self.ingested.reports.push(report.clone());
         report
     }
 
     /// Keeps a document under an id of its own; `false` when the very same one is there already.
-    fn push(&mut self, mut doc: Document, start: Option<i64>, recorded: Option<RecordedClearing>, same_is_one: bool) -> bool {
-        let id = doc.id.clone();
+    fn push(&mut self, made: Made) -> bool {
+        let Made { mut document, mut hash, start, recorded, same_is_one } = made;
+        let id = document.id.clone();
         let mut copy = 1;
-        while let Some(&other) = self.by_id.get(&doc.id) {
-            if same_is_one && copy == 1 && self.documents[other] == doc {
+        while let Some(&other) = self.by_id.get(&document.id) {
+            if same_is_one && copy == 1 && other == hash {
                 return false;
             }
-            if copy == 1 && doc.session.is_none() {
-                doc.session = Some(id.clone());
+            if copy == 1 && document.session.is_none() {
+                document.session = Some(id.clone());
             }
             copy += 1;
-            doc.id = format!("{id}.{copy}");
+            document.id = format!("{id}.{copy}");
         }
-        self.by_id.insert(doc.id.clone(), self.documents.len());
-        self.documents.push(doc);
-        self.starts.push(start);
-        self.recorded_clearing.push(recorded);
+        if copy > 1 {
+            hash = normal::hash(&[&to_line(&document)]);
+        }
+        self.by_id.insert(document.id.clone(), hash);
+        self.ingested.documents.push(document);
+        self.ingested.starts.push(start);
+        self.ingested.recorded_clearing.push(recorded);
         true
     }
 
     /// Adds a transcript that another source made (a generator).
-    pub fn add_document(&mut self, doc: Document) {
-        self.push(doc, None, None, false);
+    pub fn add_document(&mut self, document: Document) {
+        let hash = normal::hash(&[&to_line(&document)]);
+        self.push(Made { document, hash, start: None, recorded: None, same_is_one: false });
     }
 
-    /// The transcripts so far.
-    pub fn documents(&self) -> &[Document] {
-        &self.documents
+    /// What was read since the last time this was called. What is needed to recognise copies stays, so that an import of any length can
+    /// be written as it goes.
+    pub fn take(&mut self) -> Ingested {
+        std::mem::take(&mut self.ingested)
     }
 
-    /// The reports so far.
-    pub fn reports(&self) -> &[FileReport] {
-        &self.reports
-    }
-
-    /// Ends the import.
+    /// Ends the import: what was read and not taken yet.
     pub fn finish(self) -> Ingested {
-        Ingested { documents: self.documents, starts: self.starts, recorded_clearing: self.recorded_clearing, reports: self.reports }
+        self.ingested
     }
 }
 

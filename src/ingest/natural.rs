@@ -200,6 +200,7 @@ pub fn natural(calls: &[Call], base: u64) -> Natural {
         seen.flush[0] = Some(warm);
     }
     let prompts = prompts(calls, base);
+    let positions = if caching == Caching::Prefix { positions(calls, base) } else { Vec::new() };
     let ttls = ttls(calls, caching);
     for i in 1..calls.len() {
         let (before, now) = (&calls[i - 1], &calls[i]);
@@ -226,6 +227,8 @@ pub fn natural(calls: &[Call], base: u64) -> Natural {
             let served = b.cache_read * 2 > base && cause != Cause::LookbackExceeded;
             seen.base_served += u64::from(served);
             served.then_some(NOTHING_DROPPED)
+        } else if caching == Caching::Prefix {
+            Some(nearest(&positions, b.cache_read, base, prompts[i - 1]))
         } else {
             Some(survivor(calls, &prompts, i, b.cache_read, base, caching))
         };
@@ -247,12 +250,50 @@ fn prompts(calls: &[Call], base: u64) -> Vec<u64> {
         .collect()
 }
 
+/// Ends of the cache positions of the longest prompt, in tokens, ascending: system prompt and tools, then every block, a run of uses or of
+/// results as one.
+fn positions(calls: &[Call], base: u64) -> Vec<u64> {
+    let mut ends = vec![base];
+    let class = |item: &Item| match item.kind {
+        Kind::Use(_) => 1,
+        Kind::Result(_) => 2,
+        _ => 0,
+    };
+    for items in calls.iter().flat_map(|call| [&call.input, &call.output]) {
+        for (i, item) in items.iter().enumerate() {
+            let end = ends[ends.len() - 1] + item.tokens;
+            let same_run = i > 0 && class(item) != 0 && class(item) == class(&items[i - 1]);
+            if same_run {
+                ends.pop();
+            }
+            ends.push(end);
+        }
+    }
+    ends
+}
+
+/// Where a prefix cache that gave `read` tokens is taken to have been cut: at the position next to it, of those that `held` tokens have.
+///
+/// Such caches serve a part of a block, the replay whole ones. Cut at `read` itself the replay would read up to the position before it, so
+/// less than was recorded at every such request; the next one in either direction leaves no bias.
+fn nearest(positions: &[u64], read: u64, base: u64, held: u64) -> u64 {
+    if read < base {
+        return read;
+    }
+    let after = positions.partition_point(|&end| end <= read);
+    let below = after.checked_sub(1).map_or(read, |i| positions[i]);
+    match positions.get(after).filter(|&&end| end <= held) {
+        Some(&above) if above - read < read - below => above,
+        _ => read,
+    }
+}
+
 /// The size up to which entries survive at call `i`, which read `read`.
 ///
 /// The entry that was read survives. The provider's figure ends a few tokens before the prompt that wrote it, because the last tokens of a
 /// prompt go uncached, and the replay's entry spans that prompt whole.
 fn survivor(calls: &[Call], prompts: &[u64], i: usize, read: u64, base: u64, caching: Caching) -> u64 {
     let written_by = |&k: &usize| calls[k].usage.is_some_and(|u| (1..=read).contains(&caching.held(u)));
-    let entry = (0..i).rev().find(written_by).filter(|_| read > base && caching == Caching::Entries);
+    let entry = (0..i).rev().find(written_by).filter(|_| read > base);
     read.max(entry.map_or(0, |k| prompts[k]))
 }

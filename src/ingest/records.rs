@@ -3,6 +3,11 @@
 //! A line that parses costs one pass. Only a line that does not is looked at again: it is repaired (raw control characters, broken UTF-8,
 //! lone surrogates, `NaN`), split (`}{`), joined with the lines that follow (an object over several lines), or skipped by number.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
 use super::input::{Input, Line, Lines};
 use super::repair::{Scan, Strings, repair};
 use super::{FileReport, Limits};
@@ -64,6 +69,29 @@ pub fn value(text: &str) -> Result<serde_json::Value, Refusal> {
         return Ok(value);
     }
     shallow(text).and_then(|text| serde_json::from_str(&text).ok()).ok_or(Refusal::Syntax)
+}
+
+/// An object of which one list, the bulk of it, is parsed element by element: as values all at once it would take several times its size.
+pub struct Lazy<'a> {
+    /// Everything but the list.
+    pub rest: serde_json::Value,
+    /// The elements of the list; `None` where there is none under the key.
+    pub list: Option<Vec<&'a RawValue>>,
+}
+
+impl<'a> Lazy<'a> {
+    /// The object with the list under `key`.
+    pub fn new(text: &'a str, key: &str) -> Result<Self, Refusal> {
+        let fields: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(text).map_err(|_| Refusal::Syntax)?;
+        let mut lazy = Self { rest: serde_json::Value::Object(serde_json::Map::new()), list: None };
+        for (name, raw) in fields {
+            match serde_json::from_str(raw.get()) {
+                Ok(list) if name == key => lazy.list = Some(list),
+                _ => lazy.rest[name.as_ref()] = value(raw.get())?,
+            }
+        }
+        Ok(lazy)
+    }
 }
 
 /// The text with containers that lie too deep turned to strings; `None` where there are none.
@@ -272,6 +300,16 @@ fn what(line: &[u8]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_left_unparsed_and_the_last_of_equal_keys_counts() {
+        let lazy = Lazy::new("{\"a\":1,\"l\":[0],\"b\":{\"l\":[3]},\"l\":[{\"x\":[1]},2 ]}", "l").ok().unwrap();
+        assert_eq!(lazy.rest, serde_json::json!({"a": 1, "b": {"l": [3]}}));
+        assert_eq!(lazy.list.unwrap().iter().map(|raw| raw.get()).collect::<Vec<_>>(), ["{\"x\":[1]}", "2"]);
+        let none = Lazy::new("{\"l\":{}}", "l").ok().unwrap();
+        assert!(none.list.is_none() && none.rest["l"].is_object());
+        assert!(Lazy::new("{\"l\":[1}", "l").is_err());
+    }
 
     #[test]
     fn what_lies_too_deep_is_text_and_the_rest_is_kept() {

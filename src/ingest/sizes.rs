@@ -44,7 +44,7 @@ pub struct SizeReport {
     pub recovered_results: u64,
     /// Steps between recorded prompts, raw: what a held-out error is taken from. Of the part at hand.
     pub steps: Vec<Step>,
-    /// The same part by part, in the report on a file.
+    /// The same part by part while a file is read; empty once [`Self::held_out`] is made of them.
     pub parts: Vec<Vec<Step>>,
     /// Held-out errors of the whole file, which is one session; in the report on a file only.
     pub held_out: HeldOut,

@@ -28,6 +28,6 @@ pub use findings::{LINT_SCHEMA, RowFindings, findings_json, findings_markdown, f
 pub use gate::{COMPARE_SCHEMA, compare_json, compare_junit, compare_markdown, compare_table};
 pub use policies::{Hindsights, best_of_each, knob_words, named_json, named_table, policies_table};
 pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, RecordedClearingSection, Shown, profile_json, profile_table};
-pub use sizes_line::sizes_line;
+pub use sizes_line::SizesLine;
 pub use table::replay_table;
 pub use why::{by_tool_table, why};

@@ -4,6 +4,7 @@
 #![allow(clippy::float_cmp, clippy::needless_pass_by_value)]
 
 mod bill;
+mod bill_prefix;
 mod cli;
 mod closed_forms;
 mod compare;
@@ -37,6 +38,7 @@ mod random;
 mod recorded_clearing;
 mod replay;
 mod replay_rules;
+mod scale;
 mod scrub;
 mod shared;
 mod sweep;

@@ -1,28 +1,5 @@
 //! Winnowing: a sparse choice of rolling hashes such that two texts that share a stretch share a chosen hash within it.
 
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// A hasher for keys that are hashes.
-pub type Already = BuildHasherDefault<Identity>;
-
-/// Passes a `u64` through.
-#[derive(Default)]
-pub struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(b);
-        }
-    }
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
-    }
-}
-
 /// Odd, so that multiplication loses nothing.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -40,6 +17,21 @@ impl Winnow {
         let gram = least / 2;
         let out = (0..gram).fold(1u64, |p, _| p.wrapping_mul(BASE));
         Self { gram, window: least - gram + 1, out }
+    }
+
+    /// Bytes of which a hash is made.
+    pub fn gram(&self) -> usize {
+        self.gram
+    }
+
+    /// Bytes from one chosen hash to the next, in the mean.
+    pub fn spacing(&self) -> usize {
+        self.window.div_ceil(2)
+    }
+
+    /// The hash of the first `gram` bytes.
+    pub fn hash(&self, bytes: &[u8]) -> u64 {
+        mix(bytes[..self.gram].iter().fold(0u64, |rolling, &b| rolling.wrapping_mul(BASE).wrapping_add(u64::from(b) + 1)))
     }
 
     /// Calls `choose` with each chosen hash and the offset of its bytes, in order of offset.
@@ -110,6 +102,7 @@ mod tests {
                 winnow.each(&text[from..from + least], |h, p| part.push((p + from, h)));
                 assert!(part.iter().any(|p| whole.contains(p)), "{least} at {from}");
             }
+            assert!(whole.iter().all(|&(p, h)| winnow.hash(&text[p..]) == h), "{least}");
         }
     }
 

@@ -6,18 +6,20 @@
 //! first use is no need either. Under [`OwnText::Anywhere`] own text counts wherever it stands. Windows are whole characters.
 //!
 //! Linear time: blocks are indexed by winnowed fingerprints (rolling hashes of which each stretch of `min_bytes` shares at least one), and
-//! each meeting of fingerprints is verified byte by byte. Memory: the collapsed text of one transcript and about as much again.
+//! each meeting of fingerprints is verified byte by byte. Memory: the collapsed text of one transcript and about as much again (16 bytes at
+//! most for each fingerprint, of which a text of 40-byte quotations has one in 11 bytes).
 
 mod fingerprints;
-
-use std::collections::HashMap;
+mod index;
 
 use super::{NeedOptions, OwnText};
 use fingerprints::Winnow;
+use index::Index;
 
 /// Fingerprints that occur more often are looked up this many times, the most recent first.
 const MOST_LOOKUPS: usize = 64;
-const NONE: u32 = u32::MAX;
+/// Postings of other fingerprints that are passed over on the way, which only a text made for it has so many of.
+const LONGEST_WALK: usize = 4096;
 
 /// What a block is to the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +32,10 @@ enum Holder {
 
 struct Text {
     holder: Holder,
+    /// Where it starts among all texts, as if they stood one after the other.
+    start: usize,
+    /// Collapsed.
     bytes: Vec<u8>,
-}
-
-#[derive(Clone, Copy)]
-struct Posting {
-    block: u32,
-    at: u32,
-    older: u32,
 }
 
 /// A stretch of the output that stands in an earlier block.
@@ -55,44 +53,52 @@ pub struct Quotations {
     options: NeedOptions,
     winnow: Winnow,
     texts: Vec<Text>,
-    heads: HashMap<u64, u32, fingerprints::Already>,
-    postings: Vec<Posting>,
+    /// Bytes of all texts.
+    bytes: usize,
+    index: Index,
 }
 
 impl Quotations {
     /// No blocks yet.
     pub fn new(options: NeedOptions) -> Self {
+        Self::with_room(options, 0)
+    }
+
+    /// No blocks yet, and room for so many bytes of them.
+    pub fn with_room(options: NeedOptions, bytes: usize) -> Self {
         let options = NeedOptions { min_bytes: options.min_bytes.max(8), ..options };
-        Self { winnow: Winnow::new(options.min_bytes), options, texts: Vec::new(), heads: HashMap::default(), postings: Vec::new() }
+        let winnow = Winnow::new(options.min_bytes);
+        let index = Index::with_room(bytes / winnow.spacing());
+        Self { winnow, options, bytes: 0, texts: Vec::new(), index }
     }
 
     /// Adds text of the user or the agent.
-    pub fn add_own(&mut self, text: &str) {
-        self.add(Holder::Own, text);
+    pub fn add_own(&mut self, text: impl Into<String>) {
+        self.add(Holder::Own, text.into());
     }
 
     /// Adds the result of use `id`, which `request` sends for the first time.
-    pub fn add_result(&mut self, id: u32, request: u32, text: &str) {
-        self.add(Holder::Result { id, request }, text);
+    pub fn add_result(&mut self, id: u32, request: u32, text: impl Into<String>) {
+        self.add(Holder::Result { id, request }, text.into());
     }
 
-    fn add(&mut self, holder: Holder, text: &str) {
+    fn add(&mut self, holder: Holder, text: String) {
         let bytes = collapse(text);
-        if bytes.len() < self.options.min_bytes {
+        let (start, end) = (self.bytes, self.bytes + bytes.len());
+        // Beyond 4 GiB of one transcript no quotation is found any more.
+        if bytes.len() < self.options.min_bytes || u32::try_from(end).is_err() {
             return;
         }
-        let block = self.texts.len() as u32;
-        let (heads, postings) = (&mut self.heads, &mut self.postings);
-        self.winnow.each(&bytes, |hash, at| {
-            let older = heads.insert(hash, postings.len() as u32).unwrap_or(NONE);
-            postings.push(Posting { block, at: at as u32, older });
-        });
-        self.texts.push(Text { holder, bytes });
+        self.texts.push(Text { holder, start, bytes });
+        self.bytes = end;
+        let (texts, index, winnow) = (&self.texts, &mut self.index, &self.winnow);
+        let hash_of = |at: usize| winnow.hash(from(texts, at).1);
+        winnow.each(&texts[texts.len() - 1].bytes, |hash, at| index.add(hash, start + at, hash_of));
     }
 
     /// The uses whose results the output `text` of `request` needs, in the order of the quotations' recency.
     pub fn needs(&self, request: u32, text: &str) -> Vec<u32> {
-        let output = collapse(text);
+        let output = collapse(text.to_owned());
         let most_recent_first = |mut matches: Vec<Match>| {
             matches.sort_by_key(|m| (std::cmp::Reverse(m.block), m.from));
             matches
@@ -136,25 +142,31 @@ impl Quotations {
     fn matches(&self, output: &[u8], wanted: impl Fn(Holder) -> bool) -> Vec<Match> {
         let mut matches: Vec<Match> = Vec::new();
         self.winnow.each(output, |hash, at| {
-            let mut next = self.heads.get(&hash).copied().unwrap_or(NONE);
+            let gram = &output[at..at + self.winnow.gram()];
             let mut lookups = 0;
-            while next != NONE && lookups < MOST_LOOKUPS {
-                lookups += 1;
-                let posting = self.postings[next as usize];
-                next = posting.older;
-                if !wanted(self.texts[posting.block as usize].holder) {
+            for place in self.index.places(hash).take(LONGEST_WALK) {
+                let (block, rest) = from(&self.texts, place);
+                if !rest.starts_with(gram) {
                     continue;
                 }
-                let shift = i64::from(posting.at) - at as i64;
+                lookups += 1;
+                if lookups > MOST_LOOKUPS {
+                    return;
+                }
+                let text = &self.texts[block];
+                if !wanted(text.holder) {
+                    continue;
+                }
+                let within = place - text.start;
+                let shift = within as i64 - at as i64;
                 // A long copy meets many of its own fingerprints again: it is known already.
-                let known = |m: &&Match| m.block == posting.block && m.shift == shift && m.from <= at && at < m.to;
+                let known = |m: &&Match| m.block as usize == block && m.shift == shift && m.from <= at && at < m.to;
                 if matches.iter().rev().take(8).any(|m| known(&m)) {
                     return;
                 }
-                let block = &self.texts[posting.block as usize].bytes;
-                let (from, to) = stretch(block, posting.at as usize, output, at);
+                let (from, to) = stretch(&text.bytes, within, output, at);
                 if at < to && self.qualifies(&output[from..to]) {
-                    matches.push(Match { block: posting.block, shift, from, to });
+                    matches.push(Match { block: block as u32, shift, from, to });
                     return;
                 }
             }
@@ -208,24 +220,44 @@ fn distinct(bytes: &[u8], least: usize) -> bool {
     least == 0
 }
 
-/// The text with every run of white space as one blank.
-fn collapse(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
+/// The block that holds the byte at `at` of all texts, and its bytes from there on.
+fn from(texts: &[Text], at: usize) -> (usize, &[u8]) {
+    let block = texts.partition_point(|text| text.start <= at) - 1;
+    (block, &texts[block].bytes[at - texts[block].start..])
+}
+
+/// The text with every run of white space as one blank, in the memory that it has.
+fn collapse(text: String) -> Vec<u8> {
+    let mut bytes = text.into_bytes();
+    let (mut read, mut write) = (0, 0);
     let mut blank = false;
-    for (i, word) in text.split(char::is_whitespace).enumerate() {
-        blank |= i > 0;
-        if word.is_empty() {
-            continue;
+    while read < bytes.len() {
+        let width = match bytes[read] {
+            0xf0.. => 4,
+            0xe0.. => 3,
+            0xc0.. => 2,
+            _ => 1,
+        };
+        let white = match bytes[read] {
+            byte @ 0..128 => char::from(byte).is_whitespace(),
+            // No other character of white space begins otherwise.
+            0xc2 | 0xe1..=0xe3 => {
+                std::str::from_utf8(&bytes[read..read + width]).is_ok_and(|character| character.chars().all(char::is_whitespace))
+            }
+            _ => false,
+        };
+        if !white {
+            bytes.copy_within(read..read + width, write);
+            write += width;
+        } else if !blank {
+            bytes[write] = b' ';
+            write += 1;
         }
-        if std::mem::take(&mut blank) {
-            out.push(b' ');
-        }
-        out.extend_from_slice(word.as_bytes());
+        blank = white;
+        read += width;
     }
-    if blank {
-        out.push(b' ');
-    }
-    out
+    bytes.truncate(write);
+    bytes
 }
 
 #[cfg(test)]

@@ -51,8 +51,8 @@ fn own_text_anywhere_stands_for_what_results_repeat_of_it() {
         let mut quotations = Quotations::new(NeedOptions { own_text: OwnText::Anywhere, ..NeedOptions::default() });
         for (request, (id, text)) in blocks.iter().enumerate() {
             match id {
-                Some(id) => quotations.add_result(*id, request as u32, text),
-                None => quotations.add_own(text),
+                Some(id) => quotations.add_result(*id, request as u32, *text),
+                None => quotations.add_own(*text),
             }
         }
         quotations.needs(9, output)
@@ -131,12 +131,29 @@ fn parameters_are_parameters() {
     assert!(quotations.needs(1, "-- result tex-").is_empty());
 }
 
+fn collapsed(text: &str) -> Vec<u8> {
+    let blank = |text: &str| if text.is_empty() { String::new() } else { " ".to_owned() };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (start, end) = (text.len() - text.trim_start().len(), text.trim_end().len());
+    let tail = if words.is_empty() { String::new() } else { blank(&text[end..]) };
+    (blank(&text[..start]) + &words.join(" ") + &tail).into_bytes()
+}
+
+#[test]
+fn white_space_of_every_kind_becomes_one_blank() {
+    let whites: String = (0..=0x10_ffff).filter_map(char::from_u32).filter(|c| c.is_whitespace()).collect();
+    let texts = ["", " ", "a", " a", "a ", "a  b\n\tc", "\u{2c0}\u{1680}é\u{3000}\u{3001}🗄\u{85}x", &format!("{whites}a{whites}b{whites}")];
+    for text in texts {
+        assert_eq!(collapse(text.to_owned()), collapsed(text), "{text:?}");
+    }
+}
+
 /// The definition read aloud: every stretch against every block, most recent first.
 fn slow(blocks: &[(Option<u32>, u32, String)], request: u32, output: &str, options: NeedOptions) -> Vec<u32> {
-    let out = collapse(output);
+    let out = collapsed(output);
     let mut matches = Vec::new();
     for (index, (_, _, text)) in blocks.iter().enumerate() {
-        let block = collapse(text);
+        let block = collapsed(text);
         for at in 0..out.len() {
             for start in 0..block.len() {
                 if block[start] == out[at] && (start == 0 || at == 0 || block[start - 1] != out[at - 1]) {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, Part, hash};
-use super::super::records::{Refusal, each_record, value};
+use super::super::records::{Lazy, Refusal, each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, count, gather, inclusive, text};
@@ -30,15 +30,17 @@ impl Format for Atif {
         let mut parts = Vec::new();
         let mut notes = FileReport::default();
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let trajectory = value(record)?;
-            if !trajectory["steps"].is_array() {
+            let Lazy { rest: trajectory, list: Some(steps) } = Lazy::new(record, "steps")? else {
                 return Err(Refusal::Unusable("has no list of steps".to_owned()));
-            }
+            };
             let mut session = text(&trajectory, "session_id").to_owned();
             if session.is_empty() {
                 session = format!("{:032x}", hash(&[record]));
             }
-            read(&trajectory, &session, "", options.needs.find, &mut parts, &mut notes);
+            let mut steps = steps.iter().map(|step| value(step.get()));
+            let mut read_now = Vec::new();
+            read(&trajectory, &mut steps, &session, "", options.needs.find, &mut read_now, &mut notes)?;
+            parts.extend(read_now);
             Ok(())
         });
         report.orphan_uses += notes.orphan_uses;
@@ -53,17 +55,25 @@ impl Format for Atif {
 }
 
 /// A trajectory and those of its sub-agents.
-fn read(trajectory: &Value, session: &str, agent: &str, keep: bool, parts: &mut Vec<Part>, report: &mut FileReport) {
+fn read(
+    trajectory: &Value,
+    steps: &mut dyn Iterator<Item = Result<Value, Refusal>>,
+    session: &str,
+    agent: &str,
+    keep: bool,
+    parts: &mut Vec<Part>,
+    report: &mut FileReport,
+) -> Result<(), Refusal> {
     let mut linear = Linear::new(session, keep);
     let tools = &trajectory["agent"]["tool_definitions"];
     if !tools.is_null() {
         linear.base(tools.to_string().len());
     }
     let model = trajectory["agent"]["model_name"].as_str();
-    let steps = trajectory["steps"].as_array().map_or(&[][..], Vec::as_slice);
     let mut copied = 0;
     let mut begun = false;
     for step in steps {
+        let step = &step?;
         // Repeated after a summary: it was counted before.
         if step["is_copied_context"] == true {
             copied += 1;
@@ -115,6 +125,8 @@ fn read(trajectory: &Value, session: &str, agent: &str, keep: bool, parts: &mut 
     let sub_agent = !agent.is_empty();
     parts.extend(linear.finish(report).map(|part| Part { agent: agent.to_owned(), sub_agent, ..part }));
     for (i, sub) in trajectory["subagent_trajectories"].as_array().into_iter().flatten().enumerate() {
-        read(sub, session, &format!("{agent}/{i}"), keep, parts, report);
+        let mut steps = sub["steps"].as_array().into_iter().flatten().cloned().map(Ok);
+        read(sub, &mut steps, session, &format!("{agent}/{i}"), keep, parts, report)?;
     }
+    Ok(())
 }

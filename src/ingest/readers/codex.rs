@@ -32,12 +32,14 @@ impl Format for Codex {
     }
 
     fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
-        let mut lines: Vec<Value> = Vec::new();
+        // As text: as values they would take several times as much memory.
+        let mut lines: Vec<String> = Vec::new();
+        let mut billed = false;
         each_record(input, options.limits, report, &mut |line, _| {
-            lines.push(value(line)?);
+            billed |= total(&value(line)?["payload"]).is_some();
+            lines.push(line.to_owned());
             Ok(())
         });
-        let billed = lines.iter().any(|line| total(&line["payload"]).is_some());
         let mut reader = Reader {
             linear: Linear::new("", options.needs.find),
             billed,
@@ -49,8 +51,10 @@ impl Format for Codex {
             parts: Vec::new(),
             calls: 0,
         };
-        for line in &lines {
-            reader.line(line, report);
+        for line in lines {
+            if let Ok(line) = value(&line) {
+                reader.line(&line, report);
+            }
         }
         reader.end_call(None);
         let mut parts = reader.parts;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, hash};
-use super::super::records::{each_record, value};
+use super::super::records::{Lazy, each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, count, gather, inclusive, text};
@@ -44,12 +44,16 @@ impl Format for GeminiCli {
         let mut ignored = Vec::new();
         let mut notes = FileReport::default();
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let line = value(record)?;
-            if let Some(messages) = line["messages"].as_array() {
+            let Lazy { rest: line, list } = Lazy::new(record, "messages")?;
+            if let Some(messages) = list {
+                // Only what can be read whole is begun: the record may come again, repaired.
+                for message in &messages {
+                    value(message.get())?;
+                }
                 reader.end_call();
                 reader.begin(text(&line, "sessionId"), &mut notes);
                 for message in messages {
-                    reader.chat(message, &mut ignored);
+                    reader.chat(&value(message.get())?, &mut ignored);
                 }
             } else if matches!(text(&line, "type"), "gemini" | "user") && line["id"].is_string() {
                 reader.chat(&line, &mut ignored);

@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::super::input::Input;
 use super::super::normal::{Part, hash};
-use super::super::records::{each_record, value};
+use super::super::records::{Lazy, each_record, value};
 use super::super::{FileReport, Options, time};
 use super::linear::{count, text};
 use super::messages_api::Log;
@@ -42,9 +42,14 @@ impl Format for Inspect {
         } else {
             let mut notes = FileReport::default();
             each_record(input.elements(), options.limits, report, &mut |record, _| {
-                let log = value(record)?;
+                let Lazy { rest: log, list } = Lazy::new(record, "samples")?;
                 let run = text(&log["eval"], "run_id");
-                log["samples"].as_array().into_iter().flatten().for_each(|s| sample(s, run, options, &mut notes, &mut parts));
+                let (mut read, mut said) = (Vec::new(), FileReport::default());
+                for raw in list.into_iter().flatten() {
+                    sample(&value(raw.get())?, run, options, &mut said, &mut read);
+                }
+                parts.append(&mut read);
+                add(&mut notes, said);
                 Ok(())
             });
             add(report, notes);

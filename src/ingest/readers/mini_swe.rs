@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::input::Input;
 use super::super::normal::{Call, hash};
-use super::super::records::{Refusal, each_record, value};
+use super::super::records::{Lazy, Refusal, each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
 use super::linear::{Linear, gather, text};
@@ -36,8 +36,7 @@ impl Format for MiniSwe {
         let mut parts = Vec::new();
         let mut notes = FileReport::default();
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let trajectory = value(record)?;
-            let Some(messages) = trajectory["messages"].as_array() else {
+            let Lazy { rest: trajectory, list: Some(messages) } = Lazy::new(record, "messages")? else {
                 return Err(Refusal::Unusable("has no list of messages".to_owned()));
             };
             let mut session = text(&trajectory, "instance_id").to_owned();
@@ -45,7 +44,12 @@ impl Format for MiniSwe {
                 session = format!("{:032x}", hash(&[record]));
             }
             let mut linear = Linear::new(&session, options.needs.find);
-            messages.iter().enumerate().for_each(|(i, message)| take(&mut linear, i, message, messages.get(i.wrapping_sub(1))));
+            let mut before = None;
+            for (i, message) in messages.iter().enumerate() {
+                let message = value(message.get())?;
+                take(&mut linear, i, &message, before.as_ref());
+                before = Some(message);
+            }
             parts.extend(linear.finish(&mut notes));
             Ok(())
         });

@@ -3,6 +3,8 @@
 //! A span of a model call holds what was sent and answered where content is recorded, and what it used. Spans of tools repeat what the next
 //! call sends, and spans of agents add up those of their calls; neither is read.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::super::input::Input;
@@ -81,7 +83,9 @@ impl Reader {
         let get = |key: &str| attributes.get(key).unwrap_or(&Value::Null);
         let operation = get("gen_ai.operation.name").as_str().unwrap_or_default();
         let calls = ["chat", "text_completion", "generate_content"].contains(&operation);
-        if !calls && (!operation.is_empty() || get("gen_ai.usage.input_tokens").is_null()) {
+        // Older instrumentations name no operation.
+        let signs = ["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.prompt.0.role", "gen_ai.prompt.0.content"];
+        if !calls && (!operation.is_empty() || signs.iter().all(|sign| get(sign).is_null())) {
             let kind = if operation.is_empty() { "other_span" } else { operation };
             return self.ignored.push(kind.chars().take(64).collect());
         }
@@ -109,6 +113,8 @@ impl Reader {
         };
         let mut sent = messages(&whole("gen_ai.input.messages"));
         let mut answers = messages(&whole("gen_ai.output.messages"));
+        sent.extend(numbered(&attributes, "gen_ai.prompt."));
+        answers.extend(numbered(&attributes, "gen_ai.completion."));
         let (system, tools) = (whole("gen_ai.system_instructions"), whole("gen_ai.tool.definitions"));
         self.cut += cut;
         for event in span["events"].as_array().into_iter().flatten() {
@@ -196,6 +202,44 @@ fn part(part: &Value) -> Value {
         "blob" | "uri" | "file" => json!({"type": "document"}),
         _ => json!({"type": "text", "text": words}),
     }
+}
+
+/// Messages that older instrumentations write as an attribute for each field: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`,
+/// `gen_ai.prompt.2.tool_calls.0.name`.
+fn numbered(attributes: &Map<String, Value>, start: &str) -> Vec<Value> {
+    let mut messages: BTreeMap<u64, (Map<String, Value>, BTreeMap<u64, Map<String, Value>>)> = BTreeMap::new();
+    for (name, value) in attributes {
+        let Some((number, field)) = name.strip_prefix(start).and_then(|rest| rest.split_once('.')) else { continue };
+        let Ok(number) = number.parse() else { continue };
+        let (fields, calls) = messages.entry(number).or_default();
+        let call = field.strip_prefix("tool_calls.").and_then(|rest| rest.split_once('.'));
+        match call.and_then(|(number, field)| Some((number.parse().ok()?, field))) {
+            Some((number, field)) => _ = calls.entry(number).or_default().insert(field.to_owned(), value.clone()),
+            None => _ = fields.insert(field.to_owned(), value.clone()),
+        }
+    }
+    let message = |(fields, calls): (Map<String, Value>, BTreeMap<u64, Map<String, Value>>)| {
+        let get = |key: &str| fields.get(key).cloned().unwrap_or_default();
+        let calls: Vec<Value> = calls
+            .into_values()
+            .map(|call| {
+                let arguments = call.get("arguments").cloned().unwrap_or_default();
+                let arguments = if arguments.is_string() { arguments } else { Value::from(arguments.to_string()) };
+                json!({"id": call.get("id"), "function": {"name": call.get("name"), "arguments": arguments}})
+            })
+            .collect();
+        // Content of several parts is written as JSON.
+        let content = match get("content") {
+            Value::String(text) if text.starts_with("[{") => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            content => content,
+        };
+        match get("role").as_str() {
+            Some("tool") => json!({"role": "tool", "tool_call_id": get("tool_call_id"), "content": content}),
+            Some(role) => json!({"role": role, "content": content, "tool_calls": calls}),
+            None => json!({"role": if start.contains("completion") { "assistant" } else { "user" }, "content": content, "tool_calls": calls}),
+        }
+    };
+    messages.into_values().map(message).collect()
 }
 
 /// Messages of versions up to 1.36, which are events of the span.

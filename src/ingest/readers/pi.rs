@@ -33,18 +33,18 @@ impl Format for Pi {
     }
 
     fn read(&self, input: Input<'_>, options: &Options, report: &mut FileReport) -> Parsed {
-        let mut entries: Vec<Value> = Vec::new();
+        let mut entries: Vec<Entry> = Vec::new();
         let mut session = String::new();
         let mut ignored = Vec::new();
         each_record(input, options.limits, report, &mut |line, _| {
             let entry = value(line)?;
             match text(&entry, "type") {
                 "session" => text(&entry, "id").clone_into(&mut session),
-                "message" | "compaction" | "model_change" => entries.push(entry),
+                "message" | "compaction" | "model_change" => entries.push(Entry::new(&entry, Some(line))),
                 other => {
                     ignored.push(other.chars().take(64).collect::<String>());
                     // It is a link of the chain all the same.
-                    entries.push(serde_json::json!({"id": entry["id"], "parentId": entry["parentId"]}));
+                    entries.push(Entry::new(&entry, None));
                 }
             }
             Ok(())
@@ -54,11 +54,11 @@ impl Format for Pi {
         }
         let path = path(&entries, report);
         if session.is_empty() {
-            session = path.first().map_or_else(String::new, |&i| text(&entries[i], "id").to_owned());
+            session = path.first().map_or_else(String::new, |&i| entries[i].id.clone());
         }
         let mut reader = Reader { linear: Linear::new(&session, options.needs.find), model: None, parts: Vec::new() };
         for (at, &i) in path.iter().enumerate() {
-            reader.entry(&entries, &path[..at], &entries[i], report);
+            reader.entry(&entries, &path[..at], &entries[i].value(), report);
         }
         let mut parts = reader.parts;
         parts.extend(reader.linear.finish(report));
@@ -71,11 +71,34 @@ impl Format for Pi {
     }
 }
 
+/// An entry that waits until it is known which path the session took: its links, and its text, which takes less memory than what it says.
+struct Entry {
+    id: String,
+    parent: String,
+    is_message: bool,
+    line: String,
+}
+
+impl Entry {
+    fn new(entry: &Value, line: Option<&str>) -> Self {
+        Self {
+            id: text(entry, "id").to_owned(),
+            parent: text(entry, "parentId").to_owned(),
+            is_message: text(entry, "type") == "message",
+            line: line.unwrap_or_default().to_owned(),
+        }
+    }
+
+    fn value(&self) -> Value {
+        value(&self.line).unwrap_or_default()
+    }
+}
+
 /// Indices of the entries from the first to the last one along `parentId`; an entry without a parent in the file follows the one before.
-fn path(entries: &[Value], report: &mut FileReport) -> Vec<usize> {
+fn path(entries: &[Entry], report: &mut FileReport) -> Vec<usize> {
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     for (i, entry) in entries.iter().enumerate() {
-        let id = text(entry, "id");
+        let id = entry.id.as_str();
         if !id.is_empty() && by_id.insert(id, i).is_some() {
             report.duplicates += 1;
         }
@@ -85,11 +108,10 @@ fn path(entries: &[Value], report: &mut FileReport) -> Vec<usize> {
     while let Some(i) = at {
         path.push(i);
         // A parent stands before its child, so that no damage makes a loop.
-        at = by_id.get(text(&entries[i], "parentId")).copied().filter(|&parent| parent < i);
+        at = by_id.get(entries[i].parent.as_str()).copied().filter(|&parent| parent < i);
     }
     path.reverse();
-    let left_out = entries.iter().filter(|e| text(e, "type") == "message").count()
-        - path.iter().filter(|&&i| text(&entries[i], "type") == "message").count();
+    let left_out = entries.iter().filter(|e| e.is_message).count() - path.iter().filter(|&&i| entries[i].is_message).count();
     if left_out > 0 {
         report.note(format!("{left_out} messages lie on branches that the session left again; they are left out"));
     }
@@ -103,7 +125,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn entry(&mut self, entries: &[Value], before: &[usize], entry: &Value, report: &mut FileReport) {
+    fn entry(&mut self, entries: &[Entry], before: &[usize], entry: &Value, report: &mut FileReport) {
         match text(entry, "type") {
             "model_change" => self.model = entry["modelId"].as_str().map(str::to_owned),
             "compaction" => {
@@ -112,10 +134,9 @@ impl Reader {
                 self.linear.user(&entry["summary"]);
                 // What is kept of the history enters the next prompt as it is; its calls were billed before.
                 let kept = text(entry, "firstKeptEntryId");
-                let from = before.iter().position(|&i| !kept.is_empty() && text(&entries[i], "id") == kept);
+                let from = before.iter().position(|&i| !kept.is_empty() && entries[i].id == kept);
                 for &i in &before[from.unwrap_or(before.len())..] {
-                    let content = &entries[i]["message"]["content"];
-                    self.linear.user(content);
+                    self.linear.user(&entries[i].value()["message"]["content"]);
                 }
             }
             "message" => self.message(entry, report),

@@ -36,8 +36,8 @@ impl Format for SweAgent {
         let mut notes = FileReport::default();
         let (mut elided, mut named) = (0, true);
         each_record(input.elements(), options.limits, report, &mut |record, _| {
-            let record_value = value(record)?;
-            let Some(history) = history(&record_value) else {
+            let mut record_value = value(record)?;
+            let Some(history) = history(&mut record_value) else {
                 return Err(Refusal::Unusable("has neither a history nor a trajectory of messages or steps".to_owned()));
             };
             let session = format!("{:032x}", hash(&[record]));
@@ -79,9 +79,10 @@ impl Format for SweAgent {
 }
 
 /// The messages of a record: its history; else what the last step was sent and answered; else the steps; else the row of a dataset.
-fn history(record: &Value) -> Option<Vec<Value>> {
-    if let Some(messages) = record["history"].as_array() {
-        return Some(messages.iter().flat_map(entry).collect());
+fn history(record: &mut Value) -> Option<Vec<Value>> {
+    // Taken out, as a copy would take as much memory again.
+    if let Some(Value::Array(messages)) = record.get_mut("history").filter(|history| history.is_array()).map(Value::take) {
+        return Some(messages.into_iter().flat_map(entry).collect());
     }
     let steps = record["trajectory"].as_array()?;
     if steps.iter().any(|step| step["role"].is_string()) {
@@ -102,8 +103,11 @@ fn history(record: &Value) -> Option<Vec<Value>> {
 }
 
 /// An entry of a history; old ones may be nested by step.
-fn entry(entry: &Value) -> Vec<Value> {
-    entry.as_array().map_or_else(|| vec![entry.clone()], Clone::clone)
+fn entry(entry: Value) -> Vec<Value> {
+    match entry {
+        Value::Array(messages) => messages,
+        message => vec![message],
+    }
 }
 
 /// A message of a dataset's row, as a history has it.

@@ -170,6 +170,8 @@ struct Stream {
     any: bool,
     /// The whole response, as the last event of the Responses API repeats it.
     whole: Option<Value>,
+    /// Chunks of `OpenAI` chat.
+    chunks: super::chunks::Chunks,
 }
 
 /// Puts a stream together; one that breaks off is kept as far as it goes.
@@ -177,7 +179,7 @@ fn stream<'e>(events: impl Iterator<Item = &'e str>, keep: bool) -> Reply {
     let mut stream = Stream::default();
     for event in events {
         // Raw events, or objects that hold one under `data` as an object or as text.
-        let Some(mut event) = super::lenient(event) else { continue };
+        let Some(mut event) = super::log::lenient(event) else { continue };
         if let Some(data) = event.get_mut("data").map(Value::take) {
             event = match data {
                 Value::String(text) => serde_json::from_str(&text).unwrap_or_default(),
@@ -191,6 +193,9 @@ fn stream<'e>(events: impl Iterator<Item = &'e str>, keep: bool) -> Reply {
 
 impl Stream {
     fn event(&mut self, event: &Value) {
+        if event["object"] == super::chunks::CHUNK {
+            return self.chunks.add(event);
+        }
         match event["type"].as_str().unwrap_or("") {
             "message_start" => {
                 self.any = true;
@@ -251,8 +256,8 @@ impl Stream {
     }
 
     fn finish(self, keep: bool) -> Reply {
-        let Self { mut answer, blocks, failed, any, whole } = self;
-        if let Some(whole) = whole {
+        let Self { mut answer, blocks, failed, any, whole, chunks } = self;
+        if let Some(whole) = whole.or_else(|| chunks.finish().into_iter().next()) {
             return body(&whole.to_string(), keep);
         }
         if !any {

@@ -107,7 +107,8 @@ struct Node {
 }
 
 /// The parts of a log.
-pub fn regroup(all: &[Msg], exchanges: Vec<Exchange>, report: &mut FileReport) -> Vec<Part> {
+pub fn regroup(mut all: Vec<Msg>, exchanges: Vec<Exchange>, report: &mut FileReport) -> Vec<Part> {
+    let all = all.as_mut_slice();
     let (redacted, mut exchanges): (Vec<_>, Vec<_>) = exchanges.into_iter().partition(|e| e.redacted);
     drop_unanswered(&mut exchanges, report);
     let nodes = tree(all, &exchanges);
@@ -254,7 +255,7 @@ struct Builder {
 /// The part of a path of exchanges, of which the first `own` belong to another part already.
 fn build(
     mut part: Part,
-    all: &[Msg],
+    all: &mut [Msg],
     exchanges: &[Exchange],
     nodes: &[Node],
     path: &[usize],
@@ -263,6 +264,15 @@ fn build(
 ) -> Option<Part> {
     let mut builder = Builder { calls: Vec::new(), pieces: Vec::new(), pending: Vec::new(), ttl_ms: None };
     let mut own_calls = 0;
+    // A body alone is as long as its messages: they are moved where no other exchange and no later place of it holds the same.
+    let last: HashMap<u32, usize> = match exchanges {
+        [alone] => alone.messages.iter().enumerate().map(|(place, &m)| (m, place)).collect(),
+        _ => HashMap::new(),
+    };
+    let pieces = |all: &mut [Msg], m: u32, place: usize| match last.get(&m) {
+        Some(&last) if last == place => std::mem::take(&mut all[m as usize].pieces),
+        _ => all[m as usize].pieces.clone(),
+    };
     for (j, &i) in path.iter().enumerate() {
         if j == own {
             own_calls = builder.calls.len();
@@ -286,13 +296,14 @@ fn build(
         }
         let replaced_ids = j.checked_sub(1).map_or_else(Vec::new, |b| replaced(all, exchange, &exchanges[path[b]], nodes[path[b]].len));
         let mut prefix_at = prefix.nth(from).unwrap_or(0);
-        for &m in &exchange.messages[from.min(nodes[i].len)..nodes[i].len] {
-            let msg = &all[m as usize];
-            prefix_at = longer(prefix_at, msg.hash);
-            if msg.role == Role::Assistant {
-                builder.unlogged(msg, prefix_at, exchange);
+        for place in from.min(nodes[i].len)..nodes[i].len {
+            let m = exchange.messages[place];
+            prefix_at = longer(prefix_at, all[m as usize].hash);
+            let pieces = pieces(all, m, place);
+            if all[m as usize].role == Role::Assistant {
+                builder.unlogged(&all[m as usize], pieces, prefix_at, exchange);
             } else {
-                builder.pending.extend(msg.pieces.iter().cloned());
+                builder.pending.extend(pieces);
             }
         }
         if exchange.sent {
@@ -336,14 +347,14 @@ fn replaced(all: &[Msg], now: &Exchange, before: &Exchange, shared: usize) -> Ve
 
 impl Builder {
     /// A call of which only the answer is in the log, as a message of a later request.
-    fn unlogged(&mut self, msg: &Msg, prefix: u128, exchange: &Exchange) {
+    fn unlogged(&mut self, msg: &Msg, pieces: Vec<Piece>, prefix: u128, exchange: &Exchange) {
         // Messages of the model in a row are one answer, unless each was billed.
         let billed = msg.usage.is_some() || msg.id.is_some();
         if self.pending.is_empty()
             && !billed
             && let Some((_, output)) = self.pieces.last_mut()
         {
-            output.extend(msg.pieces.iter().cloned());
+            output.extend(pieces);
             return;
         }
         let key = match &msg.id {
@@ -360,7 +371,7 @@ impl Builder {
             tools_hash: exchange.tools_hash.filter(|_| !exchange.sent),
             ..Call::default()
         };
-        self.push(call, msg.usage.as_ref(), Marks::default(), msg.pieces.clone());
+        self.push(call, msg.usage.as_ref(), Marks::default(), pieces);
     }
 
     fn call(&mut self, exchange: &Exchange, replaced_ids: Vec<u128>) {

@@ -29,6 +29,8 @@ pub struct Line<'a> {
     #[serde(borrow)]
     pub timestamp: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub created: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub created_at: Option<&'a RawValue>,
     #[serde(borrow, rename = "startTime")]
     pub start_time: Option<&'a RawValue>,
