@@ -8,8 +8,7 @@ if ! command -v valgrind > /dev/null; then
   echo "SKIPPED: no valgrind on this machine; the instructions of the fixed sweep were not counted" >&2
   exit 0
 fi
-# What is counted is found by its name.
-CARGO_PROFILE_RELEASE_STRIP=none cargo build --release --quiet --example fixed_sweep
+cargo build --release --quiet --example fixed_sweep
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 said=$(valgrind --tool=callgrind --toggle-collect='*fixed_sweep*measured*' --callgrind-out-file="$out" target/release/examples/fixed_sweep 2>&1)
