@@ -4,6 +4,7 @@
 #![allow(clippy::float_cmp, clippy::needless_pass_by_value)]
 
 mod bill;
+mod book;
 mod bill_prefix;
 mod cli;
 mod closed_forms;
