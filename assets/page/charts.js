@@ -109,7 +109,7 @@ function isSkewed(values) {
 function axis(metric, values, scale, title) {
   let low = Math.min(...values), high = Math.max(...values);
   if (!values.length) [low, high] = [0, 1];
-  if (low === high) { low -= Math.abs(low) * 0.1 || 0.5; high += Math.abs(high) * 0.1 || 0.5; }
+  if (low === high) [low, high] = low === 0 ? [0, 1] : [low - Math.abs(low) * 0.1, high + Math.abs(high) * 0.1];
   const [from, to] = [scale.of(low), scale.of(high)];
   const margin = (to - from) * 0.05;
   const options = {

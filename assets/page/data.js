@@ -41,7 +41,7 @@ const EDIT = "clear_tool_uses_20250919";
 
 const ROLES = [
   ["recommended", "recommended"],
-  ["best", "best, turned down"],
+  ["best", DATA.verdict === "too_few_sessions" ? "best of few sessions" : "best, turned down"],
   ["current", "what you run"],
   ["api_defaults", "API's defaults"],
   ["best_edit", "best API edit"],

@@ -26,7 +26,7 @@ function drawContext() {
   lines.forEach((line, i) => {
     if (i === 1 && rows[0] === rows[1]) return;
     datasets.push({
-      label: wrapped(configName(line.row), 60).join(" "), brief: roleOf(BY_ROW.get(line.row)) || BY_ROW.get(line.row).label, data: line.x.map((x, j) => ({ x, y: line.y[j] })), stepped: true, borderColor: colours[i],
+      label: roleOf(BY_ROW.get(line.row)) || BY_ROW.get(line.row).label, data: line.x.map((x, j) => ({ x, y: line.y[j] })), stepped: true, borderColor: colours[i],
       backgroundColor: colours[i], borderWidth: i === 0 ? 3.5 : 2, radius: line.x.length === 1 ? 3 : 0, hoverRadius: 4, pointStyle: "line", order: 10 - i,
     });
   });
@@ -60,7 +60,7 @@ function drawContext() {
         y: { type: "linear", min: 0, suggestedMax: Math.max(highest * 1.05, ...across.map((line) => line.at * 1.05)), title: { display: true, text: "prompt (tokens)", color: colour("ink") }, grid: { color: colour("soft") }, ticks: { callback: (v) => short(v) } },
       },
       plugins: {
-        tooltip: { callbacks: { title: (items) => (items.length ? `request ${thousands(items[0].raw.x)}` : ""), label: (item) => (item.dataset.showLine === false ? item.dataset.label : `${item.dataset.brief}: ${short(item.raw.y)} tokens`) } },
+        tooltip: { callbacks: { title: (items) => (items.length ? `request ${thousands(items[0].raw.x)}` : ""), label: (item) => (item.dataset.showLine === false ? item.dataset.label : `${item.dataset.label}: ${short(item.raw.y)} tokens`) } },
       },
     },
   });

@@ -4,13 +4,16 @@ const PAGE_ROWS = 15;
 const COLUMNS = [
   { key: "label", name: "Config", get: (r) => r.label },
   { key: "cost", name: "Cost", get: METRICS.cost.get, text: change, number: true },
-  { key: "refetches", name: "Re-fetches per 100", get: METRICS.refetches.get, text: oneDecimal, number: true },
+  { key: "refetches", name: "Re\u2011fetches per 100", get: METRICS.refetches.get, text: oneDecimal, number: true },
   { key: "missing", name: "Lost or unmet", get: METRICS.missing.get, text: thousands, number: true, more: true },
   { key: "peak", name: "Largest prompt", get: METRICS.peak.get, text: short, number: true, more: true },
   { key: "invalidations", name: "Invalidations", get: METRICS.invalidations.get, text: thousands, number: true, more: true },
 ];
 
-const table = { sort: "cost", descending: false, at: 0, rows: CONFIGS, selected: null, pointed: null };
+/** The order at the start: what loses nothing first, then the cheapest. */
+const BY_RANK = { key: "rank", get: (r) => (r.missing > 0 ? 1e15 : 0) + r.cost, number: true };
+
+const table = { sort: BY_RANK.key, descending: false, at: 0, rows: CONFIGS, selected: null, pointed: null };
 
 /** The rows that pass the filters. */
 function filtered() {
@@ -179,7 +182,7 @@ const NAMES = {
 };
 
 function sorted(rows) {
-  const column = COLUMNS.find((c) => c.key === table.sort);
+  const column = COLUMNS.find((c) => c.key === table.sort) ?? BY_RANK;
   const sign = table.descending ? -1 : 1;
   const compare = (a, b) => {
     const [x, y] = [column.get(a), column.get(b)];
@@ -210,6 +213,7 @@ function drawTable() {
   table.at = Math.min(table.at, pages - 1);
   const shown = rows.slice(table.at * PAGE_ROWS, (table.at + 1) * PAGE_ROWS);
   byId("configs").tBodies[0].replaceChildren(...shown.map(tableRow));
+  byId("configs-order").textContent = table.sort === BY_RANK.key ? ", those that lose nothing first, then the cheapest" : "";
   const first = table.at * PAGE_ROWS + 1;
   byId("page-at").textContent = rows.length ? `${thousands(first)} to ${thousands(first + shown.length - 1)} of ${thousands(rows.length)}` : "no config passes the filters";
   byId("page-back").disabled = table.at === 0;

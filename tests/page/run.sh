@@ -37,5 +37,4 @@ sweep ../fixtures/claude_code/small.jsonl --out "$work/one"
 sweep hostile.trace.jsonl --trigger 2k,4k --keep 1,3 --clear-at-least 0,1k --out "$work/hostile"
 sweep coding_agent --trigger 30k..180k:10k --keep 1..30:2 --clear-at-least 0..110k:10k --exclude-tools none --no-sensitivity --out "$work/large"
 
-[ -z "${PATCH:-}" ] || python3 $PATCH "$work"/*/report.html
 "$node" check.mjs "$browser" "$work"

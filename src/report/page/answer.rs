@@ -105,7 +105,7 @@ pub(super) fn tiles(view: &PageView) -> String {
     let per_100 = row.derived.refetches_per_100_requests.map_or_else(|| "–".to_owned(), |n| format!("{n:.1}"));
     tile(&mut out, "Re-fetches", &per_100, &format!("per 100 requests; {} in all", thousands(row.totals.refetches)));
     let missing = row.totals.lost_needs + row.totals.unmet_needs;
-    tile(&mut out, "Lost or unmet needs", &thousands(missing), "results needed and not to be had");
+    tile(&mut out, "Lost or unmet", &thousands(missing), "needs of results that are gone or not fetched again");
     tile(
         &mut out,
         "Largest prompt",

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::PageView;
+use super::answer::thousands;
 use super::html::text;
 use crate::decide::Verdict;
 use crate::decide::sensitivity::Standing;
@@ -143,6 +144,7 @@ fn setting(out: &mut String, group: &str, key: &str, value: &Value) {
     let value = match value {
         Value::Null => "not stated".to_owned(),
         Value::String(word) => word.clone(),
+        Value::Number(n) => n.as_u64().map_or_else(|| n.to_string(), thousands),
         Value::Array(list) if list.is_empty() => "none".to_owned(),
         other => other.to_string(),
     };

@@ -31,6 +31,7 @@ pub(super) struct Island<'a> {
     source: &'a str,
     transcripts: usize,
     rows_in_all: usize,
+    verdict: Option<&'static str>,
     objective: &'static str,
     roles: Roles,
     front: Vec<usize>,
@@ -50,6 +51,7 @@ pub(super) fn island<'a>(view: &PageView<'a>, detail: &Detail, shown: &[usize]) 
         source: &view.head.source,
         transcripts: view.outcome.transcripts_done,
         rows_in_all: view.outcome.rows.len(),
+        verdict: decision.map(|d| d.verdict.name()),
         objective: view.advice.map_or("cost", |advice| advice.ask.objective.metric.name()),
         roles: Roles {
             none: decision.map(|d| d.none),
