@@ -5,6 +5,7 @@
 
 mod axes;
 mod compare;
+mod completions;
 mod decision;
 mod events;
 mod generate;
@@ -12,10 +13,12 @@ mod import;
 mod inspect;
 mod lint;
 mod logs;
+mod man;
 mod manifest;
 mod models;
 pub mod output;
 mod page;
+mod paste;
 mod policies;
 mod progress;
 mod read_report;
@@ -28,7 +31,7 @@ mod sweep;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Finds the trigger, keep and clear_at_least of tool-result clearing that suit your own agent
 ///
@@ -63,6 +66,8 @@ enum Command {
     Lint(lint::LintArgs),
     Policies(policies::PoliciesArgs),
     Models(models::ModelsArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Parses the command line and runs the command.
@@ -85,5 +90,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Command::Lint(args) => lint::run(&args),
         Command::Policies(args) => policies::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Models(args) => models::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => completions::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
+        Command::Man(args) => man::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -15,6 +15,7 @@ pub mod plot;
 mod policies;
 mod profile;
 mod sizes_line;
+pub mod snippets;
 mod table;
 mod why;
 
@@ -28,3 +29,8 @@ pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, RecordedClearingSection,
 pub use sizes_line::sizes_line;
 pub use table::replay_table;
 pub use why::{by_tool_table, why};
+
+/// The text in lines of at most `width` characters, broken at spaces.
+pub fn wrapped(text: &str, width: usize) -> String {
+    answer::wrap(text, width).join("\n")
+}
