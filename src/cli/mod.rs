@@ -19,6 +19,7 @@ mod manifest;
 mod models;
 pub mod output;
 mod page;
+mod paste;
 mod policies;
 mod progress;
 mod read_report;

@@ -4,12 +4,14 @@ use cleartune::decide::Advice;
 use cleartune::findings;
 use cleartune::profile::Profile;
 use cleartune::replay::replay;
-use cleartune::report::page::{PageView, Snippet, Timeline, edits_by_value, page, rows_shown, sessions_shown};
+use cleartune::report::page::{PageView, Timeline, edits_by_value, page, rows_shown, sessions_shown};
+use cleartune::report::snippets::{Snippet, snippets};
 use cleartune::report::{Headline, RowFindings};
 use cleartune::sweep::{Outcome, Transcript};
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::paste::ForShape;
 use super::source::Loaded;
 
 /// Edits that are looked at until one is sound, at most.
@@ -27,6 +29,8 @@ pub struct Swept<'a> {
     pub outcome: &'a Outcome,
     /// The advice.
     pub advice: Option<&'a Advice>,
+    /// The answers for the shapes that were asked for.
+    pub shapes: &'a [ForShape],
 }
 
 impl Swept<'_> {
@@ -59,7 +63,16 @@ impl Swept<'_> {
 
     /// The recommended config in the shapes in which people run it.
     fn snippets(&self) -> Vec<Snippet> {
-        self.head.paste.iter().map(|json| Snippet::api(json)).collect()
+        let row = self.advice.filter(|_| self.head.paste.is_some()).map(|advice| &self.outcome.rows[advice.decision.row]);
+        let mut all = row.map_or_else(Vec::new, |row| snippets(&row.knobs));
+        // Values that were replayed for a framework take the place of those of the API.
+        for snippet in self.shapes.iter().filter(|shape| !shape.is_of_api()).filter_map(|shape| shape.snippet.as_ref()) {
+            match all.iter_mut().find(|s| s.title == snippet.title) {
+                Some(place) => *place = snippet.clone(),
+                None => all.push(snippet.clone()),
+            }
+        }
+        all
     }
 
     fn timelines(&self, edit: Option<usize>) -> Vec<Timeline> {

@@ -127,11 +127,12 @@ impl PolicyArgs {
         }
     }
 
-    /// The configs for a sweep with these axes, those among which a choice is made first, each once; and what the axes do not fit.
+    /// The configs for a sweep with these axes, those among which a choice is made first, each once; and what the axes do not fit. `more`
+    /// is asked for besides, with values of its own.
     ///
     /// # Errors
     /// As [`Self::asks`].
-    pub fn configs(&self, axes: &Axes) -> anyhow::Result<(Vec<Knobs>, Vec<String>)> {
+    pub fn configs(&self, axes: &Axes, more: Vec<PolicyAsk>) -> anyhow::Result<(Vec<Knobs>, Vec<String>)> {
         let numbers = |axis: &Axis| match axis {
             Axis::Auto => None,
             Axis::Values(values) => Some(values.iter().map(|&n| Value::from(n)).collect::<Vec<_>>()),
@@ -155,6 +156,7 @@ impl PolicyArgs {
                 unfit.push(format!("--{} does not fit {}: no such knob there", knob.replace('_', "-"), without.join(", ")));
             }
         }
+        asks.extend(more);
         let mut configs: Vec<Knobs> = Vec::new();
         for ask in &asks {
             for config in ask.configs()? {

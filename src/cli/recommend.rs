@@ -9,22 +9,28 @@ use cleartune::decide::sensitivity::Standing;
 use cleartune::decide::{self, Advice};
 use cleartune::findings::{Finding, Id, Severity};
 use cleartune::policy::ClearToolUses;
-use cleartune::report::{Headline, Hindsights, RowFindings, answer, findings_of_answer};
+use cleartune::report::snippets::Shape;
+use cleartune::report::{Headline, Hindsights, RowFindings, answer, findings_of_answer, wrapped};
 use serde_json::Value;
 
 use super::decision::DecisionArgs;
-use super::{output, results};
+use super::{output, paste, results};
 
 /// The answer from an earlier sweep, without running it again
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cleartune recommend results/research_agent
+  cleartune recommend results/mine --paste python > clearing.py
   cleartune recommend results/mine --objective prompt_tokens --max-refetches-per-100 2
   cleartune recommend results/mine --lost-need-cost 0.05 --sessions-per-day 200")]
 pub struct RecommendArgs {
     /// A folder that sweep wrote
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
+
+    /// Print the config alone, in this shape, ready to redirect; exits with 1 where there is nothing to paste
+    #[arg(long, value_name = "SHAPE", value_parser = paste::shapes())]
+    paste: Option<String>,
 
     #[command(flatten)]
     decision: DecisionArgs,
@@ -46,15 +52,30 @@ pub fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
         // What the sweep was told that the team runs.
         ask.current = recorded_current(&set.rows, set.answer.as_ref());
     }
-    let outcome = set
+    let all = set
         .outcome(|totals| ask.objective.value(totals))
-        .with_context(|| format!("{shown}: holds no per_transcript.csv, which the choice is made from; sweep again"))?
-        .ours();
+        .with_context(|| format!("{shown}: holds no per_transcript.csv, which the choice is made from; sweep again"))?;
+    let outcome = all.ours();
     if let Some(edit) = &ask.current {
         ensure!(
             outcome.rows.iter().any(|row| row.knobs.edit.as_ref() == Some(edit)),
             "--current: its config is no row of {shown}; sweep again with --current"
         );
+    }
+    if let Some(shape) = args.paste.as_deref().and_then(Shape::named) {
+        return match paste::from_results(shape, &shown.to_string(), &all, &ask)?.alone() {
+            Ok(snippet) => {
+                output::stdout(format!("{}\n", snippet.text).as_bytes())?;
+                if !snippet.note.is_empty() {
+                    eprintln!("{}", wrapped(&snippet.note, 80));
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(why) => {
+                eprintln!("{why}");
+                Ok(ExitCode::from(1))
+            }
+        };
     }
     let decision = decide::decide(&outcome, &ask).with_context(|| format!("{shown}: holds no row none; sweep again"))?;
     let full = set.manifest.as_ref().and_then(|m| m["full_grid_configs"].as_u64()).unwrap_or(0) as usize;

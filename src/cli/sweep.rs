@@ -29,6 +29,7 @@ use super::decision::DecisionArgs;
 use super::manifest::{self, Manifest, manifest};
 use super::output::{self, OutputSet};
 use super::page::Swept;
+use super::paste::ForArgs;
 use super::policies::PolicyArgs;
 use super::progress;
 use super::rows::{self, Rows};
@@ -44,6 +45,7 @@ const MOST_CONFIGS: u128 = 5_000_000;
 #[command(after_help = "Examples:
   cleartune sweep ~/.claude/projects
   cleartune sweep workloads/coding_agent.toml --keep 3..30:3 --clear-at-least 0,10k,40k
+  cleartune sweep logs/ --for langchain,vercel
   cleartune sweep logs/ --price claude-haiku-4-5 --exclude-tools 'none,memory|todo' --out results/mine")]
 pub struct SweepArgs {
     #[command(flatten)]
@@ -58,6 +60,9 @@ pub struct SweepArgs {
 
     #[command(flatten)]
     policies: PolicyArgs,
+
+    #[command(flatten)]
+    shapes: ForArgs,
 
     #[command(flatten)]
     decision: DecisionArgs,
@@ -115,7 +120,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         size <= MOST_CONFIGS,
         "the grid has {size} configs; write fewer values or larger steps for --trigger, --keep or --clear-at-least, at most {MOST_CONFIGS} configs"
     );
-    let (policies, unfit) = args.policies.configs(&axes)?;
+    let (policies, unfit) = args.policies.configs(&axes, args.shapes.asks(&axes, &auto))?;
     for line in &unfit {
         eprintln!("{line}");
     }
@@ -141,6 +146,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     }
 
     let ours = outcome.ours();
+    let asked_for = ask.clone();
     let advice = pool.install(|| advise(args, ask, &loaded, &transcripts, &grid, &ours, &stop));
     if stop.load(Ordering::Relaxed) {
         drop(set);
@@ -165,7 +171,9 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         let view = plot::PoliciesView { title: &title, rows: &outcome.rows, best: &best, traps };
         set.write("policies.png", &plot::policies(&view)?)?;
     }
-    let asked = json!({
+    let decision = advice.as_ref().map(|advice| &advice.decision);
+    let shapes = pool.install(|| args.shapes.answers(&outcome, &asked_for, decision, &transcripts));
+    let mut asked = json!({
         "grid": args.axes.asked(),
         "policies": args.policies.asked(),
         "refine": args.refine,
@@ -173,9 +181,13 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         "logs": args.source.log.asked(),
         "config_sha256": stated.config_sha256,
     });
+    if let Some(shapes) = args.shapes.asked() {
+        asked["for"] = shapes;
+    }
     let facts = Manifest { asked: &asked, loaded: &loaded, transcripts: &transcripts, notes: &notes, grid: &grid, work };
     let manifest = manifest(&facts);
-    let swept = Swept { head: &headline, loaded: &loaded, transcripts: &transcripts, outcome: &outcome, advice: advice.as_ref() };
+    let swept =
+        Swept { head: &headline, loaded: &loaded, transcripts: &transcripts, outcome: &outcome, advice: advice.as_ref(), shapes: &shapes };
     set.write("report.html", pool.install(|| swept.page(&findings, &manifest)).as_bytes())?;
     // Last, so that a set is whole when its manifest is there.
     set.write("manifest.json", &manifest::bytes(&manifest))?;
@@ -189,6 +201,9 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some((table, _)) = &side_by_side {
         output::stdout(format!("\n{table}").as_bytes())?;
+    }
+    for shape in &shapes {
+        output::stdout(format!("\n{}", shape.text()).as_bytes())?;
     }
     let many = if side_by_side.is_some() { "five" } else { "four" };
     output::stdout(format!("\nThe whole grid, report.html and {many} pictures are in {}\n", folder.display()).as_bytes())?;

@@ -18,6 +18,7 @@ mod policies;
 mod profile;
 pub mod schema;
 mod sizes_line;
+pub mod snippets;
 mod table;
 mod why;
 
@@ -31,3 +32,8 @@ pub use profile::{FileLine, Inspection, PROFILE_SCHEMA, RecordedClearingSection,
 pub use sizes_line::SizesLine;
 pub use table::replay_table;
 pub use why::{by_tool_table, why};
+
+/// The text in lines of at most `width` characters, broken at spaces.
+pub fn wrapped(text: &str, width: usize) -> String {
+    answer::wrap(text, width).join("\n")
+}

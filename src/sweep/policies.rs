@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::hindsight::Reach;
 
-use super::{Axis, Knobs, Point};
+use super::{Auto, Axes, Axis, Knobs, Point};
 use crate::policy::named::{Named, spelled};
 use crate::policy::{ClearToolUses, ConfigError, Policy, Trigger};
 
@@ -61,6 +61,36 @@ impl PolicyAsk {
             values.push((key.to_owned(), read));
         }
         Ok(Self { named: named.clone(), values })
+    }
+
+    /// A policy over the grid of a sweep: its knobs that the grid has axes for take their values, those stated or those from the data.
+    ///
+    /// Where the data decides, `clear_at_least` is tried only where it is a size of batches: LangChain for Python stops for ever at the same
+    /// results with it, LangChain for JavaScript has it deprecated. Messages to keep are two for each use to keep, a call and its result; what
+    /// an agent's own history forgets stays forgotten.
+    pub fn on_grid(named: &Named, axes: &Axes, auto: &Auto) -> Self {
+        let numbers = |axis: &Axis, auto: &[u64]| match axis {
+            Axis::Auto => auto.to_vec(),
+            Axis::Values(values) => values.clone(),
+        };
+        let batches = if named.name == "litellm" { auto.clear_at_least.as_slice() } else { &[0] };
+        let keeps = || numbers(&axes.keep, &auto.keep);
+        let sets = || axes.exclude_tools.as_ref().unwrap_or(&auto.exclude_tools).iter().map(|set| Value::from(set.clone())).collect();
+        let of = |values: Vec<u64>| values.into_iter().map(Value::from).collect();
+        let values = named.knobs.iter().filter_map(|knob| {
+            let values: Vec<Value> = match knob.name.as_str() {
+                "trigger" if axes.trigger_counts_uses => of(auto.trigger.clone()),
+                "trigger" => of(numbers(&axes.trigger, &auto.trigger)),
+                "keep" => of(keeps()),
+                "clear_at_least" => of(numbers(&axes.clear_at_least, batches)),
+                "exclude_tools" => sets(),
+                "messages" => of(keeps().into_iter().map(|keep| keep.saturating_mul(2)).collect()),
+                "memory" => vec![Value::from("remembered")],
+                _ => return None,
+            };
+            Some((knob.name.clone(), values))
+        });
+        Self { named: named.clone(), values: values.collect() }
     }
 
     /// Takes the values of an axis of the grid for the knob of that name, unless the knob's own are stated. Whether there is such a knob.

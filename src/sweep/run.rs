@@ -69,6 +69,20 @@ impl Outcome {
         }
     }
 
+    /// The rows of one policy behind those of `none`, for a choice among them.
+    #[must_use]
+    pub fn of_policy(&self, policy: &str) -> Self {
+        let is_of = |row: &ConfigRow| row.knobs.is_none() || row.knobs.policy == policy;
+        let rows: Vec<usize> = (0..self.rows.len()).filter(|&i| is_of(&self.rows[i])).collect();
+        let pick = |values: &Vec<Vec<f64>>| values.iter().map(|of| rows.iter().map(|&i| of[i]).collect()).collect();
+        Self {
+            rows: rows.iter().map(|&i| self.rows[i].clone()).collect(),
+            costs: pick(&self.costs),
+            other_values: self.other_values.as_ref().map(pick),
+            ..self.clone()
+        }
+    }
+
     /// Adds the configs of another outcome on the same transcripts, which has `none` for its first row, after those of this one.
     pub fn extend(&mut self, other: Self) {
         let tail = |mine: &mut Vec<Vec<f64>>, theirs: &[Vec<f64>]| {

@@ -4,8 +4,8 @@
 #![allow(clippy::float_cmp, clippy::needless_pass_by_value)]
 
 mod bill;
-mod book;
 mod bill_prefix;
+mod book;
 mod cli;
 mod closed_forms;
 mod compare;

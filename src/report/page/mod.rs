@@ -21,6 +21,7 @@ mod timelines;
 
 use serde_json::Value;
 
+pub use super::snippets::Snippet;
 use super::{Headline, RowFindings};
 use crate::decide::Advice;
 use crate::profile::Profile;
@@ -53,32 +54,6 @@ const SCRIPTS: [&str; 7] = [
     include_str!("../../../assets/page/lines.js"),
     include_str!("../../../assets/page/main.js"),
 ];
-
-/// A config in one of the shapes in which people run it; a tab of the page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snippet {
-    /// Name of the tab, such as `Python SDK`.
-    pub title: String,
-    /// `json`, `python`, `typescript`.
-    pub language: String,
-    /// What is copied.
-    pub text: String,
-    /// What to know of it; empty: nothing.
-    pub note: String,
-}
-
-impl Snippet {
-    /// `context_management` as the API takes it.
-    pub fn api(json: &str) -> Self {
-        Self {
-            title: "Claude API".to_owned(),
-            language: "json".to_owned(),
-            text: json.to_owned(),
-            note: "Goes into the body of a request; clearing is a beta: send the header anthropic-beta: context-management-2025-06-27."
-                .to_owned(),
-        }
-    }
-}
 
 /// One transcript under several configs.
 #[derive(Debug, Clone, PartialEq)]

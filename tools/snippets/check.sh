@@ -1,0 +1,30 @@
+#!/bin/sh
+# Checks every shape that cleartune pastes against the packages it is for: what it sends, what it builds, what it clears.
+# Usage: tools/snippets/check.sh CLEARTUNE [WORK]. Needs python3, node and the network.
+set -eu
+cleartune=$(realpath "$1")
+cd "$(dirname "$0")"
+root=$(cd ../.. && pwd)
+work=${2:-$(mktemp -d)}
+mkdir -p "$work/snippets" "$work/js"
+[ -d "$work/venv" ] || python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet anthropic==2.15.0 langchain==1.5.2 langchain-anthropic==1.7.10 litellm==1.110.2 mypy==2.4.1
+cp package.json tsconfig.json run.mjs "$work/js/"
+(cd "$work/js" && npm install --silent)
+
+# Results in which every shape has something to paste, of the plainest config and of one with every field.
+"$cleartune" sweep research_agent --for langchain,langchain_js,litellm,vercel_prune --no-sensitivity \
+  --trigger 40k,60k,80k --keep 3,8,20 --clear-at-least 0,20k --exclude-tools 'none' --out "$work/plain" > "$work/plain.txt"
+"$cleartune" sweep research_agent --for langchain,langchain_js,litellm,vercel_prune --no-sensitivity \
+  --trigger 60k --keep 8 --clear-at-least 20k --exclude-tools 'memory|todo_write' --clear-tool-inputs true --out "$work/full" > "$work/full.txt"
+for set in plain full; do
+  for shape in json python typescript langchain langchain_js litellm vercel vercel_prune openrouter; do
+    # More may be lost than by default: what is looked at is the words, not the choice.
+    if ! "$cleartune" recommend "$work/$set" --max-lost none --paste "$shape" > "$work/snippets/$set.$shape" 2> "$work/snippets/$set.$shape.note"; then
+      rm "$work/snippets/$set.$shape"
+      echo "$set $shape: $(cat "$work/snippets/$set.$shape.note")"
+    fi
+  done
+done
+"$work/venv/bin/python" run.py "$work/snippets" "$root/tests/fixtures/conformance"
+(cd "$work/js" && node run.mjs "$work/snippets" "$root/tests/fixtures/conformance")
