@@ -25,6 +25,7 @@ mod read_report;
 mod recommend;
 mod replay;
 mod results;
+mod schema;
 mod settings;
 mod source;
 mod sweep;
@@ -66,6 +67,7 @@ enum Command {
     Lint(lint::LintArgs),
     Policies(policies::PoliciesArgs),
     Models(models::ModelsArgs),
+    Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -90,6 +92,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Command::Lint(args) => lint::run(&args),
         Command::Policies(args) => policies::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Models(args) => models::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
         Command::Man(args) => man::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
     }

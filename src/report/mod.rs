@@ -14,6 +14,7 @@ pub mod page;
 pub mod plot;
 mod policies;
 mod profile;
+pub mod schema;
 mod sizes_line;
 pub mod snippets;
 mod table;
