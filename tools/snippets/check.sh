@@ -13,14 +13,15 @@ cp package.json tsconfig.json run.mjs "$work/js/"
 (cd "$work/js" && npm install --silent)
 
 # Results in which every shape has something to paste, of the plainest config and of one with every field.
-"$cleartune" sweep research_agent --for langchain,langchain_js,litellm,vercel_prune --no-sensitivity \
-  --trigger 40k,60k,80k --keep 3,8,20 --clear-at-least 0,20k --exclude-tools 'none' --out "$work/plain" > "$work/plain.txt"
-"$cleartune" sweep research_agent --for langchain,langchain_js,litellm,vercel_prune --no-sensitivity \
-  --trigger 60k --keep 8 --clear-at-least 20k --exclude-tools 'memory|todo_write' --clear-tool-inputs true --out "$work/full" > "$work/full.txt"
+sweep() {
+  "$cleartune" sweep coding_agent --for langchain,langchain_js,litellm,vercel_prune --no-sensitivity "$@"
+}
+sweep --trigger 40k --keep 3,8 --clear-at-least 0 --exclude-tools none --out "$work/plain" > "$work/plain.txt"
+sweep --trigger 40k --keep 3 --clear-at-least 5k --exclude-tools 'ask_user|todo_write' --clear-tool-inputs true --out "$work/full" > "$work/full.txt"
 for set in plain full; do
   for shape in json python typescript langchain langchain_js litellm vercel vercel_prune openrouter; do
-    # More may be lost than by default: what is looked at is the words, not the choice.
-    if ! "$cleartune" recommend "$work/$set" --max-lost none --paste "$shape" > "$work/snippets/$set.$shape" 2> "$work/snippets/$set.$shape.note"; then
+    # What is looked at is the words, not the choice: the largest prompts shrink under every config, whatever it costs and loses.
+    if ! "$cleartune" recommend "$work/$set" --objective peak --max-lost none --paste "$shape" > "$work/snippets/$set.$shape" 2> "$work/snippets/$set.$shape.note"; then
       rm "$work/snippets/$set.$shape"
       echo "$set $shape: $(cat "$work/snippets/$set.$shape.note")"
     fi
