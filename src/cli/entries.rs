@@ -142,4 +142,3 @@ fn file_name(source: &str) -> String {
 pub fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
-

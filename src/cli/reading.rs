@@ -226,8 +226,10 @@ impl Reading {
                 let mut joined = super::events::Joined::new(paths);
                 let parsed = self.log(&entry.name, &mut joined);
                 let Parsed::Log(file, hash, _) = parsed else { return parsed };
-                let name = |path: &Path| path.file_name().map_or_else(String::new, |name| super::entries::printable(&name.to_string_lossy()));
-                let unreadable = joined.unreadable.iter().map(|(path, error)| (format!("{}: {}", entry.name, name(path)), error.to_string()));
+                let name =
+                    |path: &Path| path.file_name().map_or_else(String::new, |name| super::entries::printable(&name.to_string_lossy()));
+                let unreadable =
+                    joined.unreadable.iter().map(|(path, error)| (format!("{}: {}", entry.name, name(path)), error.to_string()));
                 Parsed::Log(file, hash, unreadable.collect())
             }
             What::File(path) => {

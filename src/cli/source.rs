@@ -271,7 +271,6 @@ fn list(entries: &[Entry]) -> String {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,7 +63,9 @@ fn the_table_of_prefix_caches_is_what_comes_out() {
             ingest.read(&name, fs::File::open(file.path()).unwrap());
             let all = ingest.finish();
             let writes = all.reports[0].usage.cache_write_5m + all.reports[0].usage.cache_write_1h;
-            let Some(check) = of_log(&all).filter(|c| c.requests_with_usage > 0 && c.recorded.cost_usd > 0.0 && writes == 0) else { continue };
+            let Some(check) = of_log(&all).filter(|c| c.requests_with_usage > 0 && c.recorded.cost_usd > 0.0 && writes == 0) else {
+                continue;
+            };
             let (recorded, replayed) = by_format.entry(all.reports[0].format.unwrap()).or_default();
             *recorded += check.recorded.cost_usd;
             *replayed += check.replayed.cost_usd;

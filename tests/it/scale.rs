@@ -19,7 +19,8 @@ fn session(number: usize, bytes: usize) -> String {
             write!(words, "{:x} ", state >> 30).unwrap();
         }
         let head = format!(r#""sessionId":"s{number}","timestamp":"2026-03-01T10:{:02}:{:02}Z""#, i / 60 % 60, i % 60);
-        let usage = format!(r#"{{"input_tokens":3,"cache_read_input_tokens":{},"cache_creation_input_tokens":1500,"output_tokens":20}}"#, i * 1500);
+        let usage =
+            format!(r#"{{"input_tokens":3,"cache_read_input_tokens":{},"cache_creation_input_tokens":1500,"output_tokens":20}}"#, i * 1500);
         writeln!(
             out,
             r#"{{"type":"user","uuid":"u{number}-{i}",{head},"message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{number}-{i}","content":"{words}"}}]}}}}"#

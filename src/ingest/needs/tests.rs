@@ -51,8 +51,8 @@ fn own_text_anywhere_stands_for_what_results_repeat_of_it() {
         let mut quotations = Quotations::new(NeedOptions { own_text: OwnText::Anywhere, ..NeedOptions::default() });
         for (request, (id, text)) in blocks.iter().enumerate() {
             match id {
-                Some(id) => quotations.add_result(*id, request as u32, text),
-                None => quotations.add_own(text),
+                Some(id) => quotations.add_result(*id, request as u32, *text),
+                None => quotations.add_own(*text),
             }
         }
         quotations.needs(9, output)

@@ -236,7 +236,9 @@ fn numbered(attributes: &Map<String, Value>, start: &str) -> Vec<Value> {
         match get("role").as_str() {
             Some("tool") => json!({"role": "tool", "tool_call_id": get("tool_call_id"), "content": content}),
             Some(role) => json!({"role": role, "content": content, "tool_calls": calls}),
-            None => json!({"role": if start.contains("completion") { "assistant" } else { "user" }, "content": content, "tool_calls": calls}),
+            None => {
+                json!({"role": if start.contains("completion") { "assistant" } else { "user" }, "content": content, "tool_calls": calls})
+            }
         }
     };
     messages.into_values().map(message).collect()

@@ -16,8 +16,8 @@ use super::answer::{self, Reply, reply};
 use super::chunks::{self, Chunks};
 use super::message::{Marks, Msg, Role};
 use super::regroup::{Exchange, regroup};
-use super::{responses, wire};
 use super::wire::{Body, Line, Message, Sent, elements, moment, object, unwrapped};
+use super::{responses, wire};
 
 /// Where and when a request was sent.
 #[derive(Default)]

@@ -39,7 +39,12 @@ impl Format for MessagesApi {
             // OpenAI's Responses API: requests, responses, items.
             let asked = o.has("input") && o.has("model") && !others.iter().any(|k| o.has(k)) && !o.has("event");
             let item = o.text("type").is_some_and(responses::is_item) && (o.has("call_id") || o.has("summary"));
-            pair || payload || body || message || asked || item || matches!(o.text("object"), Some("response" | "chat.completion" | "chat.completion.chunk"))
+            pair || payload
+                || body
+                || message
+                || asked
+                || item
+                || matches!(o.text("object"), Some("response" | "chat.completion" | "chat.completion.chunk"))
         })
     }
 
