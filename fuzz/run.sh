@@ -48,4 +48,4 @@ one='
         exit 1
     fi
 '
-printf '%s\n' $targets | xargs -P "${FUZZ_JOBS:-2}" -I '{}' sh -c "$one" fuzz '{}' "$host" "$seconds"
+printf '%s\n' $targets | xargs -P "${FUZZ_JOBS:-2}" -I '{}' sh -c "$one" fuzz '{}' "$host" "$seconds" || exit 1

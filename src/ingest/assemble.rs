@@ -216,7 +216,7 @@ fn fill(doc: &mut Document, part: &Part, seen: &Natural, needs: Vec<Vec<u32>>, r
                 Kind::Result(id) if refetches.copies.contains_key(&id) => {}
                 Kind::Result(id) if present.contains(&id) => {
                     let bytes = (item.text_only && item.fixed == 0).then_some(item.bytes);
-                    input.push(Block::result(u64::from(id), small(item.tokens), bytes));
+                    input.push(Block { error: item.error, ..Block::result(u64::from(id), small(item.tokens), bytes) });
                 }
                 _ => {
                     text += item.tokens;

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use super::repair::Strings;
+use super::utf16::Utf16;
 
 /// How far detection looks into a file.
 const HEAD_BYTES: u64 = 1 << 20;
@@ -16,7 +17,8 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Decompresses gzip and zstd (any number of members or frames, and one inside the other up to 4 deep).
+    /// Decompresses gzip and zstd (any number of members or frames, and one inside the other up to 4 deep), and reads UTF-16 that says so by
+    /// its byte-order mark.
     ///
     /// # Errors
     /// The first bytes cannot be read or decompressed.
@@ -30,6 +32,9 @@ impl<'a> Input<'a> {
                 rest = Box::new(BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(whole)));
             } else if is_zstd(&magic) {
                 rest = Box::new(BufReader::with_capacity(1 << 16, Zstd::new(whole)));
+            } else if magic.starts_with(&[0xff, 0xfe]) || magic.starts_with(&[0xfe, 0xff]) {
+                rest = Box::new(BufReader::with_capacity(1 << 16, Utf16::new(whole)));
+                break;
             } else {
                 rest = Box::new(whole);
                 break;

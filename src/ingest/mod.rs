@@ -36,6 +36,7 @@ mod seen;
 mod sizes;
 mod spread;
 mod time;
+mod utf16;
 mod weigh;
 
 use std::collections::{BTreeMap, HashMap};

@@ -66,6 +66,8 @@ pub struct Item {
     pub tokens: u64,
     /// Of a result: whether it is the tool's own.
     pub held: Held,
+    /// Of a result: whether it says that the use failed.
+    pub error: bool,
     /// Of a use: what it asks for.
     pub identity: Identity,
 }
@@ -83,6 +85,7 @@ impl Item {
             text: String::new(),
             tokens: 0,
             held: Held::Whole,
+            error: false,
             identity: Identity::default(),
         }
     }

@@ -71,3 +71,32 @@ fn few_requests_carry_a_natural_invalidation() {
         assert!(report.flushed_requests * 10 < report.requests_with_usage, "{}", report.name);
     }
 }
+
+#[test]
+fn results_that_tell_of_a_failure_are_marked() {
+    let Some(dir) = super::shared::folder("real") else { return };
+    // As an independent reader counted them.
+    let expected = [
+        ("claude-code/claude-code-1.jsonl", 6),
+        ("claude-code/claude-code-2.jsonl", 7),
+        ("claude-code/claude-code-3.jsonl", 0),
+        ("managed-agents/managed-agents-1.jsonl", 4),
+        ("managed-agents/managed-agents-2.jsonl", 6),
+        ("gemini-cli/gemini-cli-1.json", 2),
+        ("gemini-cli/gemini-cli-2.jsonl", 2),
+        ("openhands/openhands-1.jsonl", 6),
+        ("openhands/openhands-2.json", 1),
+        ("openhands/openhands-3.json", 0),
+        ("mini-swe-agent/mini-swe-agent-1.traj.json", 24),
+        ("mini-swe-agent/mini-swe-agent-2.traj.json", 25),
+        ("mini-swe-agent/mini-swe-agent-3.traj.json", 1),
+        ("mini-swe-agent/mini-swe-agent-4.traj.json", 4),
+    ];
+    let found = expected.map(|(name, _)| {
+        let mut ingest = Ingest::new(Options::default());
+        ingest.read(name, std::fs::File::open(dir.join(name)).unwrap());
+        let all = ingest.finish().documents;
+        (name, all.iter().flat_map(|d| &d.requests).flat_map(|r| &r.input).filter(|b| b.error).count())
+    });
+    assert_eq!(found, expected);
+}

@@ -312,3 +312,65 @@ fn langsmith_runs_of_models_are_requests_and_other_runs_are_not() {
     assert!(all.reports[0].notes.iter().any(|n| n.contains("without a zone")));
     damage(&lines(&log));
 }
+
+#[test]
+fn spans_with_numbered_attributes_have_their_messages() {
+    let span = |n: u64, attributes: Value| json!({"trace_id": "t", "span_id": format!("s{n}"), "start_time": 1_700_000_000_000_000_000u64 + n, "attributes": attributes});
+    let first = json!({
+        "llm.request.type": "chat",
+        "gen_ai.request.model": "gpt-5",
+        "gen_ai.response.id": "r1",
+        "gen_ai.prompt.0.role": "system",
+        "gen_ai.prompt.0.content": "You are an agent.",
+        "gen_ai.prompt.1.role": "user",
+        "gen_ai.prompt.1.content": "look",
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.finish_reason": "tool_calls",
+        "gen_ai.completion.0.tool_calls.0.id": "c1",
+        "gen_ai.completion.0.tool_calls.0.name": "ls",
+        "gen_ai.completion.0.tool_calls.0.arguments": "{\"path\":\".\"}",
+        "gen_ai.usage.prompt_tokens": 3_000,
+        "gen_ai.usage.completion_tokens": 20,
+    });
+    let mut second = first.clone();
+    second["gen_ai.response.id"] = json!("r2");
+    second["gen_ai.prompt.2.role"] = json!("assistant");
+    second["gen_ai.prompt.2.tool_calls.0.id"] = json!("c1");
+    second["gen_ai.prompt.2.tool_calls.0.name"] = json!("ls");
+    second["gen_ai.prompt.2.tool_calls.0.arguments"] = json!("{\"path\":\".\"}");
+    second["gen_ai.prompt.3.role"] = json!("tool");
+    second["gen_ai.prompt.3.tool_call_id"] = json!("c1");
+    second["gen_ai.prompt.3.content"] = json!("a.txt");
+    // Ten and more are after nine.
+    for key in ["id", "name", "arguments"] {
+        second.as_object_mut().unwrap().remove(&format!("gen_ai.completion.0.tool_calls.0.{key}"));
+    }
+    second["gen_ai.completion.0.content"] = json!("There is one file.");
+    second["gen_ai.usage.prompt_tokens"] = json!(3_040);
+    let all = read(&lines(&[span(1, first), span(2, second), span(3, json!({"http.method": "GET"}))]));
+    let report = &all.reports[0];
+    assert_eq!((report.format, report.requests, report.requests_with_usage, report.tool_uses), (Some("otel_genai"), 2, 2, 1), "{report:?}");
+    assert_eq!((report.orphan_uses, report.orphan_results, report.ignored_types["other_span"]), (0, 0, 1), "{report:?}");
+    assert_eq!(all.documents.len(), 1);
+}
+
+#[test]
+fn chunks_of_chat_streams_are_billed_alone_and_whole_in_a_pair() {
+    let chunk = |id: &str, delta: Value, usage: Value| {
+        json!({"id": id, "object": "chat.completion.chunk", "created": 1_700_000_000, "model": "gpt-5",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": null}], "usage": usage})
+    };
+    let usage = json!({"prompt_tokens": 2_000, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 1_024}});
+    let stream = [chunk("a", json!({"role": "assistant", "content": "It "}), Value::Null), chunk("a", json!({"content": "is."}), usage)];
+    let alone = read(&lines(&[stream[0].clone(), stream[1].clone(), chunk("b", json!({"content": "cut"}), Value::Null)]));
+    let report = &alone.reports[0];
+    assert_eq!((report.format, report.requests, report.requests_with_usage), (Some("messages_api"), 1, 1), "{report:?}");
+    assert_eq!((report.usage.input, report.usage.cache_read, report.usage.output), (976, 1_024, 7));
+    // The same as the body of a response.
+    let body: String = stream.iter().map(|chunk| format!("data: {chunk}\n\n")).collect::<String>() + "data: [DONE]\n\n";
+    let pair =
+        json!({"request": {"model": "gpt-5", "messages": [{"role": "user", "content": "what is it"}]}, "response": {"body_raw": body}});
+    let all = read(&pair.to_string());
+    assert_eq!((all.reports[0].requests, all.reports[0].requests_with_usage, all.reports[0].usage.output), (1, 1, 7));
+    assert_eq!(all.documents[0].requests[0].output.len(), 1);
+}

@@ -11,6 +11,7 @@ mod closed_forms;
 mod compare;
 mod config;
 mod conformance;
+mod damage;
 mod event;
 mod formats_doc;
 mod fuzz_corpus;

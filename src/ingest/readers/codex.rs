@@ -10,7 +10,7 @@ use super::super::normal::{Call, Part, hash};
 use super::super::records::{each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Gathered, Piece, Raw, text_piece, thinking_piece, use_piece};
-use super::linear::{Linear, count, gather, inclusive, text};
+use super::linear::{Linear, count, exit_code_behind, gather, inclusive, text};
 use super::{Format, Head, Parsed};
 
 /// Rollouts of Codex.
@@ -181,7 +181,11 @@ impl Reader {
     fn append(&mut self, input: Later) {
         match input {
             Later::User(content) => self.linear.user(&content),
-            Later::Result(id, output) => self.linear.result(&id, &output),
+            Later::Result(id, output) => {
+                let failed = exit_code_behind(&gather(&output, true).text, "Process exited with code ");
+                self.linear.result(&id, &output);
+                self.linear.failed(failed);
+            }
         }
     }
 

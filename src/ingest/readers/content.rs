@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::super::lenient::{Content, Object, Str, strings_of};
+use super::super::lenient::{Content, Flag, Object, Str, strings_of};
 use super::super::media::{IMAGE_TOKENS, image_tokens, pdf_tokens};
 use super::super::normal::{Held, Item, Kind, hash};
 use super::super::weigh::{weigh, weight};
@@ -37,6 +37,7 @@ pub struct Block<'a> {
     #[serde(borrow)]
     pub image_url: Content<'a, ImageUrl<'a>>,
     pub cache_control: Object<CacheControl>,
+    pub is_error: Flag,
 }
 
 /// A block inside a tool result.
@@ -314,7 +315,7 @@ pub fn input_pieces(content: &Content<'_, Block<'_>>, keep: bool) -> Input {
                     Ok(block) if block.kind.text() == "tool_result" => {
                         input.results = true;
                         let held = held(&block.content);
-                        let item = Item { held, ..Gathered::result(&block.content, keep).item(Kind::Result(0)) };
+                        let item = Item { held, error: block.is_error.0, ..Gathered::result(&block.content, keep).item(Kind::Result(0)) };
                         input.pieces.push(Piece { raw: Raw::Result(hash(&[block.tool_use_id.text()])), item, mark: 0 });
                     }
                     Ok(block) => {

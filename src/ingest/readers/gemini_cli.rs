@@ -137,6 +137,7 @@ impl Reader {
                     let parts = call["result"].as_array().map_or(&[][..], Vec::as_slice);
                     let shown: Vec<Value> = parts.iter().map(|p| shown(p).clone()).collect();
                     self.linear.result(text(call, "id"), &Value::Array(shown));
+                    self.linear.failed(text(call, "status") == "error");
                 }
             }
             other => ignored.push(other.chars().take(64).collect()),
@@ -175,6 +176,7 @@ impl Reader {
                 let content = if empty && !line["error"].is_null() { &line["error"]["message"] } else { &line["output"] };
                 self.empty_results += u64::from(empty && line["error"].is_null());
                 self.linear.result(text(line, "tool_id"), content);
+                self.linear.failed(text(line, "status") == "error");
             }
             other => ignored.push(other.chars().take(64).collect()),
         }

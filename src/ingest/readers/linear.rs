@@ -51,6 +51,13 @@ impl Linear {
         self.pending.push(Piece { raw: Raw::Result(hash(&[id])), item, mark: 0 });
     }
 
+    /// Says of the result just added whether it tells of a failure.
+    pub fn failed(&mut self, failed: bool) {
+        if let Some(Piece { raw: Raw::Result(_), item, .. }) = self.pending.last_mut() {
+            item.error = failed;
+        }
+    }
+
     /// A model call, which sends what was appended since the one before.
     pub fn call(&mut self, call: Call, output: Vec<Piece>) {
         self.part.calls.push(call);
@@ -140,6 +147,13 @@ pub fn inclusive(prompt: Option<u64>, read: Option<u64>, written: Option<u64>, o
     let usage =
         Usage { input: prompt - read - written, cache_read: read, cache_write_5m: written, cache_write_1h: 0, output: output.unwrap_or(0) };
     (prompt > 0).then_some(usage)
+}
+
+/// Whether the text names, behind `marker`, an exit code other than 0.
+pub fn exit_code_behind(text: &str, marker: &str) -> bool {
+    let code = text.split_once(marker).map(|(_, rest)| rest.trim_start());
+    code.and_then(|rest| rest.split(|c: char| c != '-' && !c.is_ascii_digit()).next())
+        .is_some_and(|n| n.parse::<i64>().is_ok_and(|n| n != 0))
 }
 
 /// The string under `key`; empty where there is none.

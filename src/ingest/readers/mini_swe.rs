@@ -8,7 +8,7 @@ use super::super::normal::{Call, hash};
 use super::super::records::{Lazy, Refusal, each_record, value};
 use super::super::{FileReport, Options};
 use super::content::{Piece, text_piece, thinking_piece, use_piece};
-use super::linear::{Linear, gather, text};
+use super::linear::{Linear, exit_code_behind, gather, text};
 use super::usage::RawUsage;
 use super::{Format, Head, Parsed};
 
@@ -74,6 +74,11 @@ fn block(content: &str) -> Option<(std::ops::Range<usize>, &str)> {
     (!content[after..].contains("```bash\n")).then(|| (start..after, &content[inner..end]))
 }
 
+/// Whether a result tells of an exit code other than 0.
+fn failed(content: &Value) -> bool {
+    exit_code_behind(&gather(content, true).text, "<returncode>")
+}
+
 fn take(linear: &mut Linear, i: usize, message: &Value, before: Option<&Value>) {
     let keep = linear.keep;
     match text(message, "role") {
@@ -114,7 +119,10 @@ fn take(linear: &mut Linear, i: usize, message: &Value, before: Option<&Value>) 
             };
             linear.call(call, output);
         }
-        "tool" => linear.result(text(message, "tool_call_id"), &message["content"]),
+        "tool" => {
+            linear.result(text(message, "tool_call_id"), &message["content"]);
+            linear.failed(failed(&message["content"]));
+        }
         _ => {
             let ran = before.is_some_and(|b| {
                 text(b, "role") == "assistant"
@@ -123,6 +131,7 @@ fn take(linear: &mut Linear, i: usize, message: &Value, before: Option<&Value>) 
             });
             if ran {
                 linear.result(&format!("message {}", i - 1), &message["content"]);
+                linear.failed(failed(&message["content"]));
             } else {
                 linear.user(&message["content"]);
             }

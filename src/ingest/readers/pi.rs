@@ -147,7 +147,10 @@ impl Reader {
     fn message(&mut self, entry: &Value, report: &mut FileReport) {
         let message = &entry["message"];
         match text(message, "role") {
-            "toolResult" => self.linear.result(text(message, "toolCallId"), &message["content"]),
+            "toolResult" => {
+                self.linear.result(text(message, "toolCallId"), &message["content"]);
+                self.linear.failed(message["isError"] == true);
+            }
             "assistant" => {
                 let keep = self.linear.keep;
                 let usage = usage(&message["usage"]);

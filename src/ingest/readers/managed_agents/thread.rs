@@ -103,7 +103,7 @@ impl Threads {
                 self.thread(event).output(use_piece(f.id.text(), f.name.text(), input, keep), at);
             }
             "agent.tool_result" | "agent.mcp_tool_result" | "user.custom_tool_result" => {
-                let item = Gathered::result(&event.result(), keep).item(Kind::Result(0));
+                let item = Item { error: f.is_error.0, ..Gathered::result(&event.result(), keep).item(Kind::Result(0)) };
                 self.thread(event).input(vec![Piece { raw: Raw::Result(hash(&[event.answers()])), item, mark: 0 }], at);
             }
             "user.message" | "agent.thread_message_received" => {

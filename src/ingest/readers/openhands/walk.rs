@@ -52,6 +52,8 @@ pub fn walk(events: &[Value], metrics: &Value, session: &str, keep: bool, report
                 match id.map(str::to_owned).or_else(|| known.uses.get(&cause).cloned()).filter(|id| !id.is_empty()) {
                     Some(used) => {
                         walk.linear.result(&used, &content);
+                        let code = &event["extras"]["metadata"]["exit_code"];
+                        walk.linear.failed(event["observation"] == "error" || code.as_i64().is_some_and(|code| code != 0));
                         walk.shown.push((super::event::id(&event["id"]), content));
                     }
                     // A call that the log does not hold, or a person's own command: the model sees the words.
