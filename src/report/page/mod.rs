@@ -146,7 +146,7 @@ fn at_detail(view: &PageView, detail: &Detail) -> String {
     let shown = rows::shown(view, detail.rows);
     let island = island::island(view, detail, &shown);
     let script = SCRIPTS.concat();
-    let charts: String = CHARTS.iter().map(|source| format!("<script>{}</script>\n", without_map(source))).collect();
+    let charts = CHARTS.map(|source| ["<script>", without_map(source), "</script>\n"].concat()).concat();
     fill(TEMPLATE, |name| match name {
         "title" => html::text(&format!("{} · cleartune", view.head.source)),
         "style" => STYLE.to_owned(),

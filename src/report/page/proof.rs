@@ -92,7 +92,7 @@ pub(super) fn provenance(view: &PageView) -> String {
         rows.push((format!("Asked: {key}"), word(value)));
     }
     let choice = m["asked"]["choice"].as_object().into_iter().flatten();
-    for (key, value) in choice.filter(|(_, value)| !value.is_null() && **value != Value::from(0.0)) {
+    for (key, value) in choice.filter(|(_, value)| !value.is_null() && value.as_f64() != Some(0.0) || value.is_u64()) {
         rows.push((format!("Asked: {key}"), word(value)));
     }
     let sources = m["sources"].as_array().map_or(&[][..], Vec::as_slice);
