@@ -5,8 +5,9 @@
 #
 # CHROMIUM names the browser; PAGE_TEST_REQUIRED=1 makes a skip a failure.
 set -euo pipefail
-cd "$(dirname "$0")"
-cleartune=$(realpath "${1:-../../target/release/cleartune}")
+here=$(dirname "$(realpath "$0")")
+cleartune=$(realpath "${1:-$here/../../target/release/cleartune}")
+cd "$here"
 
 skip() {
   printf '\n*** SKIPPED: report.html was not opened in a browser: %s ***\n\n' "$1"
