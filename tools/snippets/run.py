@@ -19,6 +19,9 @@ OWN = {
     "anthropic": "from anthropic.types.beta import BetaMessageParam, BetaToolParam\n\n"
     'model = "claude-sonnet-4-6"\nmax_tokens = 64\nmessages: list[BetaMessageParam] = [{"role": "user", "content": "hello"}]\n'
     'tools: list[BetaToolParam] = [{"name": "read", "input_schema": {"type": "object"}}]\n\n',
+    "litellm": "from typing import Any\n\n"
+    'model = "claude-sonnet-4-6"\nmax_tokens = 64\nmessages: list[dict[str, Any]] = [{"role": "user", "content": "hello"}]\n'
+    'tools: list[dict[str, Any]] = [{"name": "read", "input_schema": {"type": "object"}}]\n\n',
     "langchain": "from langchain_core.language_models.fake_chat_models import FakeListChatModel\n\n"
     'model = FakeListChatModel(responses=["done"])\ntools: list[dict[str, object]] = []\n\n',
 }
@@ -75,7 +78,7 @@ def litellm_sends(text):
         raise Stop
 
     whole, AsyncHTTPHandler.post = AsyncHTTPHandler.post, post
-    body = OWN["anthropic"] + "async def call():\n" + "".join(f"    {line}\n" for line in text.splitlines())
+    body = OWN["litellm"] + "async def call():\n" + "".join(f"    {line}\n" for line in text.splitlines())
     space = {}
     exec(compile(body, "snippet", "exec"), space)
     try:
@@ -113,7 +116,7 @@ def main(folder, fixtures):
             continue
         text = path.read_text()
         typed = folder / f"{which}_{shape}.py"
-        own = OWN["langchain" if shape == "langchain" else "anthropic"]
+        own = OWN.get(shape, OWN["anthropic"])
         body = text if shape != "litellm" else "async def call() -> None:\n" + "".join(f"    {line}\n" for line in text.splitlines())
         typed.write_text(own + body)
         found = subprocess.run([sys.executable, "-m", "mypy", "--ignore-missing-imports", "--follow-imports=silent", str(typed)], capture_output=True, text=True)
