@@ -194,11 +194,9 @@ fn verdict(out: &mut String, outcome: &Outcome, advice: &Advice) {
             turned_down(out, outcome, decision);
         }
         Verdict::TooFewSessions => {
-            let _ = writeln!(
-                out,
-                "Too few sessions to say: it takes {LEAST_SESSIONS} to tell a saving from luck, and there {}.",
-                if decision.sessions == 1 { "is 1".to_owned() } else { format!("are {}", decision.sessions) }
-            );
+            let there = if decision.sessions == 1 { "is 1".to_owned() } else { format!("are {}", decision.sessions) };
+            let said = format!("Too few sessions to say: it takes {LEAST_SESSIONS} to tell a saving from luck, and there {there}.");
+            let _ = writeln!(out, "{}", wrap(&said, 80).join("\n"));
             if let Some(best) = best {
                 let _ = writeln!(out, "On these the best config saves {} of {what}\n{}", percent(saved), in_brackets(best));
             }

@@ -77,8 +77,8 @@ pub fn policies_table(outcome: &Outcome, best: &[usize], traps: &[Option<Trap>])
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{:<24} {:>7} {:>6} {:>5} {:>6} {:>5} {:>5} {:>5} {:>9}",
-        "policy", "cost", "vs none", "best", "clears", "fetch", "lost", "peak", "trap"
+        "{:<24} {:>7} {:>6} {:>5} {:>5} {:>5} {:>5} {:>5} {:>9}",
+        "policy", "cost", "vs none", "best", "clear", "fetch", "lost", "peak", "trap"
     );
     let known = Hindsights::of(&outcome.rows);
     let none = outcome.rows.iter().find(|row| row.knobs.is_none()).map_or(0.0, |row| row.totals.cost_usd);
@@ -97,7 +97,7 @@ pub fn policies_table(outcome: &Outcome, best: &[usize], traps: &[Option<Trap>])
         let share = share.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
         let blank = |n: u64| if n == 0 { String::new() } else { short(n as f64) };
         let line = format!(
-            "{name:<24} {:>7} {against:>7} {share:>5} {:>6} {:>5} {:>5} {:>5} {:>9}",
+            "{name:<24} {:>7} {against:>7} {share:>5} {:>5} {:>5} {:>5} {:>5} {:>9}",
             usd(t.cost_usd),
             blank(t.clear_events),
             blank(t.refetches),
@@ -112,7 +112,7 @@ pub fn policies_table(outcome: &Outcome, best: &[usize], traps: &[Option<Trap>])
     }
     let mut notes =
         "best: how much of what the oracle saves, which knows what follows and loses nothing; bound: no policy that loses nothing \
-                     costs less; clears: clear events; fetch: results fetched again; lost: needs of results that are gone or not fetched \
+                     costs less; clear: clear events; fetch: results fetched again; lost: needs of results that are gone or not fetched \
                      again, whose cost does not stand in dollars, so that these are not comparable with the bound."
             .to_owned();
     if !beyond.is_empty() {

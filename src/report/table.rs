@@ -37,14 +37,14 @@ pub fn replay_table(report: &Report, all: bool) -> String {
         count(t.lost_needs, "need"),
         t.unmet_needs
     );
-    let _ = writeln!(
-        out,
+    let cleared = format!(
         "{} freed {} tokens; {} broke the cache, which gave {} tokens less",
         count(t.clear_events, "clear event"),
         short(t.freed_tokens as f64),
         t.cache_invalidations,
         short(t.invalidated_tokens as f64)
     );
+    let _ = writeln!(out, "{}", super::wrapped(&cleared, 80));
     let _ = writeln!(
         out,
         "{} prompt tokens, {} of them read from the cache; peak {}; {}",

@@ -65,8 +65,8 @@ impl PolicyAsk {
 
     /// A policy over the grid of a sweep: its knobs that the grid has axes for take their values, those stated or those from the data.
     ///
-    /// Where the data decides, `clear_at_least` is tried only where it is a size of batches: LangChain for Python stops for ever at the same
-    /// results with it, LangChain for JavaScript has it deprecated. Messages to keep are two for each use to keep, a call and its result; what
+    /// Where the data decides, `clear_at_least` is tried only where it is a size of batches: `langchain_py` stops for ever at the same
+    /// results with it, in `langchain_js` it is deprecated. Messages to keep are two for each use to keep, a call and its result; what
     /// an agent's own history forgets stays forgotten.
     pub fn on_grid(named: &Named, axes: &Axes, auto: &Auto) -> Self {
         let numbers = |axis: &Axis, auto: &[u64]| match axis {

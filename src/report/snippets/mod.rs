@@ -1,5 +1,8 @@
 //! A recommended config in the shapes in which people run it: text to paste, and what to know of it.
 
+// Names of products and policies stand in prose here.
+#![allow(clippy::doc_markdown)]
+
 mod api;
 mod langchain;
 mod literal;
