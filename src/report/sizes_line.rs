@@ -97,7 +97,9 @@ mod tests {
 
     fn sizes_line(reports: &[FileReport]) -> Option<String> {
         let mut all = SizesLine::default();
-        reports.iter().for_each(|report| all.add(report));
+        for report in reports {
+            all.add(report);
+        }
         all.line()
     }
 

@@ -204,10 +204,13 @@ fn part(part: &Value) -> Value {
     }
 }
 
+/// The fields of a message, and those of its calls by number.
+type Numbered = (Map<String, Value>, BTreeMap<u64, Map<String, Value>>);
+
 /// Messages that older instrumentations write as an attribute for each field: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`,
 /// `gen_ai.prompt.2.tool_calls.0.name`.
 fn numbered(attributes: &Map<String, Value>, start: &str) -> Vec<Value> {
-    let mut messages: BTreeMap<u64, (Map<String, Value>, BTreeMap<u64, Map<String, Value>>)> = BTreeMap::new();
+    let mut messages: BTreeMap<u64, Numbered> = BTreeMap::new();
     for (name, value) in attributes {
         let Some((number, field)) = name.strip_prefix(start).and_then(|rest| rest.split_once('.')) else { continue };
         let Ok(number) = number.parse() else { continue };
@@ -218,7 +221,7 @@ fn numbered(attributes: &Map<String, Value>, start: &str) -> Vec<Value> {
             None => _ = fields.insert(field.to_owned(), value.clone()),
         }
     }
-    let message = |(fields, calls): (Map<String, Value>, BTreeMap<u64, Map<String, Value>>)| {
+    let message = |(fields, calls): Numbered| {
         let get = |key: &str| fields.get(key).cloned().unwrap_or_default();
         let calls: Vec<Value> = calls
             .into_values()

@@ -26,17 +26,14 @@ impl Chunks {
     /// Adds a chunk. Only the first choice counts: it is the one that a conversation goes on with.
     pub fn add(&mut self, chunk: &Value) {
         // The newest first, for most streams come one after the other.
-        let known = self.0.iter_mut().rev().find(|response| response.id == chunk["id"]);
-        let response = match known {
-            Some(response) => response,
-            None => {
-                let (content, reasoning, calls) = (String::new(), String::new(), Vec::new());
-                let [id, model, created] = ["id", "model", "created"].map(|key| chunk[key].clone());
-                self.0.push(Response { id, model, created, usage: Value::Null, finish_reason: Value::Null, content, reasoning, calls });
-                let last = self.0.len() - 1;
-                &mut self.0[last]
-            }
-        };
+        let known = self.0.iter().rposition(|response| response.id == chunk["id"]);
+        let known = known.unwrap_or_else(|| {
+            let (content, reasoning, calls) = (String::new(), String::new(), Vec::new());
+            let [id, model, created] = ["id", "model", "created"].map(|key| chunk[key].clone());
+            self.0.push(Response { id, model, created, usage: Value::Null, finish_reason: Value::Null, content, reasoning, calls });
+            self.0.len() - 1
+        });
+        let response = &mut self.0[known];
         // Sent once at the end, or as a running total with every chunk.
         if chunk["usage"].is_object() {
             response.usage = chunk["usage"].clone();
