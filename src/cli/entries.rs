@@ -56,8 +56,9 @@ impl Entry {
             _ => String::new(),
         };
         let plain = [".gz", ".zst"].iter().fold(ending.as_str(), |name, packed| name.strip_suffix(packed).unwrap_or(name));
-        let text = self.size() * if plain != ending || plain.ends_with(".eval") { COMPRESSED } else { 1 };
-        let lines = plain.ends_with(".jsonl") || plain.ends_with(".ndjson") || matches!(self.what, What::Events(_));
+        let is = |endings: &[&str]| plain.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending));
+        let text = self.size() * if plain != ending || is(&["eval"]) { COMPRESSED } else { 1 };
+        let lines = is(&["jsonl", "ndjson"]) || matches!(self.what, What::Events(_));
         (text, text * if lines { LINES } else { DOCUMENT })
     }
 }

@@ -143,7 +143,9 @@ mod tests {
 
     fn table(reports: &[FileReport]) -> String {
         let mut all = ReadReport::default();
-        reports.iter().for_each(|report| all.add(report));
+        for report in reports {
+            all.add(report);
+        }
         assert_eq!(all.files(), reports.len());
         all.table()
     }

@@ -47,6 +47,8 @@ const MOST_CONFIGS: u128 = 5_000_000;
   cleartune sweep workloads/coding_agent.toml --keep 3..30:3 --clear-at-least 0,10k,40k
   cleartune sweep logs/ --for langchain,vercel
   cleartune sweep logs/ --price claude-haiku-4-5 --exclude-tools 'none,memory|todo' --out results/mine")]
+// Flags of the command line.
+#[allow(clippy::struct_excessive_bools)]
 pub struct SweepArgs {
     #[command(flatten)]
     source: SourceArgs,
