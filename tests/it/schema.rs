@@ -136,7 +136,9 @@ fn what_is_read() {
         fits("config", &case["config"]);
         configs += 1;
         if configs < 20 {
-            with_a_key_more(&case["trace"], &["source", "tools"]).iter().for_each(|more| does_not_fit("trace", more));
+            for more in with_a_key_more(&case["trace"], &["source", "tools"]) {
+                does_not_fit("trace", &more);
+            }
             for more in with_a_key_more(&case["config"], &[]) {
                 does_not_fit("config", &more);
                 assert!(from_json(&more.to_string()).is_err(), "{more}");
@@ -193,8 +195,12 @@ fn what_is_written() {
         let mut few = sweep.clone();
         few["rows"].as_array_mut().unwrap().truncate(2);
         few["answer"]["pareto_front"] = json!([0]);
-        with_a_key_more(&few, &["broken_bounds", "numbers"]).iter().for_each(|more| does_not_fit("sweep", more));
-        with_a_key_more(&manifest, &["settings", "refetch"]).iter().for_each(|more| does_not_fit("manifest", more));
+        for more in with_a_key_more(&few, &["broken_bounds", "numbers"]) {
+            does_not_fit("sweep", &more);
+        }
+        for more in with_a_key_more(&manifest, &["settings", "refetch"]) {
+            does_not_fit("manifest", &more);
+        }
         for (name, file) in [("sweep_csv", "sweep.csv"), ("per_transcript_csv", "per_transcript.csv")] {
             table(&schema(name), &read(file), out == "full");
         }

@@ -8,7 +8,7 @@ use crate::cli::{Folder, text};
 const LONG: [&str; 2] =
     ["mcp__company_internal_documentation_server__search_all_documents", "mcp__company_internal_documentation_server__search_all_comments"];
 
-/// Transcripts of coding_agent whose tools have long names.
+/// Transcripts of `coding_agent` whose tools have long names.
 fn long_names(folder: &Folder) {
     assert!(folder.run(&["generate", "coding_agent", "--transcripts", "6", "--out", "plain.trace.jsonl"]).status.success());
     let plain = std::fs::read_to_string(folder.0.join("plain.trace.jsonl")).unwrap();
