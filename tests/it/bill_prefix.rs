@@ -73,7 +73,9 @@ fn the_table_of_prefix_caches_is_what_comes_out() {
         }
     }
     let mut table = HEAD.to_owned();
-    rows.values().for_each(|row| table.push_str(row));
+    for row in rows.values() {
+        table.push_str(row);
+    }
     for (format, (recorded, replayed)) in &by_format {
         let differs = format!("{:+.1} %", 100.0 * (replayed / recorded - 1.0)).replace('-', "−");
         writeln!(table, "| `{format}` | all | | | {} | {} | {differs} | |", usd(*recorded), usd(*replayed)).unwrap();

@@ -367,7 +367,8 @@ fn chunks_of_chat_streams_are_billed_alone_and_whole_in_a_pair() {
     assert_eq!((report.format, report.requests, report.requests_with_usage), (Some("messages_api"), 1, 1), "{report:?}");
     assert_eq!((report.usage.input, report.usage.cache_read, report.usage.output), (976, 1_024, 7));
     // The same as the body of a response.
-    let body: String = stream.iter().map(|chunk| format!("data: {chunk}\n\n")).collect::<String>() + "data: [DONE]\n\n";
+    let events: Vec<String> = stream.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    let body = events.concat() + "data: [DONE]\n\n";
     let pair =
         json!({"request": {"model": "gpt-5", "messages": [{"role": "user", "content": "what is it"}]}, "response": {"body_raw": body}});
     let all = read(&pair.to_string());

@@ -68,12 +68,13 @@ fn peak(folder: &Folder, logs: &str) -> Option<u64> {
     most
 }
 
+const MB: usize = 1_000_000;
+
 #[test]
 fn memory_grows_with_the_largest_session_and_not_with_their_sum() {
     if std::env::var_os("CLEARTUNE_LONG_TESTS").is_none() {
         return;
     }
-    const MB: usize = 1_000_000;
     let folder = Folder::new("scale");
     for i in 0..6 {
         folder.write(&format!("few/{i}.jsonl"), &session(i, MB));
