@@ -129,8 +129,7 @@ pub fn from_results(shape: Shape, shown: &str, outcome: &Outcome, ask: &Ask) -> 
     let policy = shape.policy().filter(|policy| outcome.rows.iter().any(|row| row.knobs.policy == *policy));
     ensure!(
         policy.is_some() || shape.takes_edits(),
-        "{shown}: holds no replays of {}; sweep again with --for {}",
-        shape.policy().unwrap_or_default(),
+        "{shown}: holds no replays of what {0} does by itself; sweep again with --for {0}",
         shape.name()
     );
     let rows = policy.map_or_else(|| outcome.ours(), |policy| outcome.of_policy(policy));

@@ -41,9 +41,10 @@ impl Rows {
         Ok(Self {
             csv: csv::PerTranscript::new(set.create("per_transcript.csv")?, configs, priced)?,
             #[cfg(feature = "parquet")]
-            parquet: match parquet {
-                true => Some(cleartune::report::parquet::PerTranscript::new(set.create("per_transcript.parquet")?, configs, priced)?),
-                false => None,
+            parquet: if parquet {
+                Some(cleartune::report::parquet::PerTranscript::new(set.create("per_transcript.parquet")?, configs, priced)?)
+            } else {
+                None
             },
         })
     }
