@@ -33,7 +33,7 @@ fn values_of_a_framework_come_from_its_own_rules() {
         assert!(done.status.success(), "{}", text(&done.stderr));
         assert!(text(&done.stdout).contains("clear_tool_uses_20250919"), "{shape}");
     }
-    refused(&recommend("plain", "langchain"), &["langchain_py", "--for langchain"]);
+    refused(&recommend("plain", "langchain"), &["what langchain does", "--for langchain"]);
     let python = text(&recommend("asked", "langchain").stdout);
     assert!(asked.contains(python.trim_end()), "{python}\n{asked}");
     // Of the values of a row of that policy.
